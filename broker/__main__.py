@@ -26,7 +26,7 @@ from broker.exit_codes import ExitCode
 from broker.world import real_world
 from protocol.cluster_file.spec import ClusterSpec, SpecError, load_cluster_spec
 from protocol.metrics.rows import NO_RUN, RowOrigin
-from protocol.security.tls import TlsConfigError
+from protocol.security.tls import SecurityConfigError
 from protocol.stack_dumps import tell_stacks
 
 _LOG_LEVELS = ("debug", "info", "warning", "error")
@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return runner.run(_run(spec, options))
     except SpecError as error:
         return _fail(ExitCode.BAD_CONFIG, str(error))
-    except TlsConfigError as error:
+    except SecurityConfigError as error:
         return _fail(ExitCode.BAD_CONFIG, f"{options.config}: broker {options.id}: {error}")
     except StartupError as error:
         return _fail(error.exit_code, f"broker {options.id}: {error}")

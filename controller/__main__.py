@@ -30,7 +30,7 @@ from controller.journal import Journal, JournalCorruptError, JournalFile, Journa
 from protocol.cluster_file.spec import ClusterSpec, SpecError, load_cluster_spec
 from protocol.metrics.rows import NO_RUN, RowOrigin
 from protocol.metrics.writer import MetricWriter
-from protocol.security.tls import TlsConfigError
+from protocol.security.tls import SecurityConfigError
 from protocol.stack_dumps import tell_stacks
 from protocol.transport.heap_trim import trim_when_quiet
 
@@ -104,7 +104,7 @@ def _explain(spec: ClusterSpec, error: Exception) -> ExitCode:  # noqa: PLR0911 
             return _fail(
                 ExitCode.JOURNAL_NEW, f"{cause} (the journal is in {spec.controller.data_dir})"
             )
-        case TlsConfigError():
+        case SecurityConfigError():
             return _fail(ExitCode.BAD_CONFIG, f"configs of the cluster file: {cause}")
         case WrongClusterError():
             return _fail(ExitCode.BAD_CONFIG, f"{cause}; see controller.data_dir")

@@ -41,6 +41,10 @@ DEFAULT_LISTENER: Final = "PLAINTEXT"
 """The name of the one listener that a node has unless it is given others."""
 
 
+TOKEN_KEY: Final = -1
+"""In place of the API key of a token of SASL that came without a header."""
+
+
 class CloseConnection(Exception):  # noqa: N818 - an instruction, not an error
     """Raised by who answers a request to have the connection closed without an answer."""
 
@@ -194,6 +198,40 @@ class ServerConnection:
             rest = bytes(frame[8 : len(frame) - len(request.body)])
             self._known_headers[api_key, api_version] = (rest, request.client_id)
         return request
+
+
+class SaslServerConnection(ServerConnection):
+    """The server's end at a listener of SASL.
+
+    Small frames only until the client has authenticated; bare tokens, if it asks for that.
+    """
+
+    __slots__ = ("_size_bytes_max", "takes_tokens")
+
+    def __init__(
+        self, size_bytes_max: int, receive_buffer: bytearray, *, unknown_bytes_max: int
+    ) -> None:
+        """``unknown_bytes_max`` is the size of a frame of who has not authenticated."""
+        super().__init__(min(unknown_bytes_max, size_bytes_max), receive_buffer, waits=True)
+        self._size_bytes_max = size_bytes_max
+        self.takes_tokens = False
+        """Whether frames are tokens without a header: ``TOKEN_KEY`` in place of an API key."""
+
+    def take_all(self) -> None:
+        """Take frames of full size from now on."""
+        self._frames.limit(self._size_bytes_max)
+
+    def _read_request(self, frame: Frame) -> RequestReceived:
+        if self.takes_tokens:
+            return RequestReceived(TOKEN_KEY, 0, 0, "", memoryview(frame))
+        return super()._read_request(frame)
+
+    def send_response(self, request: RequestReceived, body: Sequence[Buffer]) -> list[Buffer]:
+        """Return the buffers of the answer; that to a token has no header either."""
+        if request.api_key != TOKEN_KEY:
+            return super().send_response(request, body)
+        self._unanswered.popleft()
+        return [b"".join((_INT32.pack(sum(map(len, body))), *body))]
 
 
 class ClientConnection:

@@ -80,6 +80,10 @@ class FrameReader:
         """The size of the frame that waits for ``admit``; 0 when none does."""
         self.malformed: Malformed | None = None
 
+    def limit(self, size_bytes_max: int) -> None:
+        """Take frames up to another size from now on."""
+        self._size_bytes_max = size_bytes_max
+
     def next_buffer(self) -> memoryview:
         """Return the memory that the next bytes of the stream go to; valid until ``received``."""
         frame = self._frame

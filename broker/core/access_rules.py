@@ -304,6 +304,8 @@ RULES: Final[dict[str, Rule]] = {
     "DescribeGroups": _each(Op.DESCRIBE, Kind.GROUP, "groups"),
     "ListGroups": free,  # Told are those that may be described.
     "ApiVersions": free,
+    "SaslHandshake": free,
+    "SaslAuthenticate": free,
     "CreateTopics": _create_topics,
     "DeleteTopics": _delete_topics,
     "DeleteRecords": _each(Op.DELETE, Kind.TOPIC, "topics", "name"),

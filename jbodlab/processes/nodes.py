@@ -19,6 +19,7 @@ from jbodlab.processes.process import UNKNOWN_CODE, Process, fatal_signal
 from protocol.cluster_file.spec import BrokerSpec, ClusterSpec, ControllerSpec
 from protocol.faults.model import CONTROLLER_NODE
 from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.security.listeners import protocol_between_nodes
 
 _TIMEOUT_MS: Final = 3000
 _LISTENS_TIMEOUT_S: Final = 1
@@ -93,9 +94,9 @@ def broker_troubles(
 
 def all_serve(spec: ClusterSpec) -> bool:
     """Tell whether the controller and every broker of a cluster serve."""
-    return controller_answers(spec.controller) and not any(
-        broker_troubles(_control_client(broker)) for broker in spec.brokers
-    )
+    is_tls = protocol_between_nodes(spec.configs).is_tls
+    answers = listens(spec, CONTROLLER_NODE) if is_tls else controller_answers(spec.controller)
+    return answers and not any(broker_troubles(_control_client(broker)) for broker in spec.brokers)
 
 
 # Any: JSON.

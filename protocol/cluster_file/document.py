@@ -336,8 +336,12 @@ def _listener_mistakes(leaves: Leaves) -> Iterator[str]:
             yield f"{place(where)}.{error.key}: {error.text}"
             continue
         others = [each.port for each in found if each.port != port]
-        if len(others) == len(found):
-            yield f"{place(path)}: must be the port of one of the listeners, is {port}"
+        plain = [each.port for each in found if each.protocol is SecurityProtocol.PLAINTEXT]
+        if port not in plain:
+            yield (
+                f"{place(path)}: must be the port of a listener of PLAINTEXT, which may be on "
+                f"loopback: jbodlab's own tools come by it; is {port}"
+            )
         for other in others:
             if other in taken:
                 yield f"{place(where)}.{LISTENERS}: port {other} is taken by {place(taken[other])}"

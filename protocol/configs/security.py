@@ -1,4 +1,4 @@
-"""Broker keys of security: listeners, TLS.
+"""Broker keys of security: listeners, TLS, SASL.
 
 Only keys that something here reads. Source: SocketServerConfigs.java, SslConfigs.java,
 BrokerSecurityConfigs.java (3.9).
@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from protocol.configs.authorizer import AuthorizerConfig
-from protocol.configs.checks import one_of
+from protocol.configs.checks import at_least, each_of, one_of
 from protocol.configs.types import ConfigType, key
 from protocol.principal_mapping import MappingRulesError, PrincipalMapping
 
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
 FILE_KEYS: Final = ("ssl.keystore.location", "ssl.truststore.location")
 """Name files."""
 _STORE: Final = one_of("PEM", "PKCS12")
@@ -94,4 +95,36 @@ class SecurityConfig(AuthorizerConfig):
     )
     ssl_principal_mapping_rules: str = key(
         ConfigType.STRING, "DEFAULT", "From a certificate's name to the principal's.", _mapping
+    )
+    sasl_enabled_mechanisms: tuple[str, ...] = key(
+        ConfigType.LIST,
+        MECHANISMS,
+        "SASL mechanisms that clients may use.",
+        each_of(*MECHANISMS),
+    )
+    sasl_mechanism_inter_broker_protocol: str = key(
+        ConfigType.STRING,
+        "SCRAM-SHA-512",
+        "By which brokers and the controller authenticate to each other.",
+        one_of(*MECHANISMS),
+    )
+    sasl_server_max_receive_size: int = key(
+        ConfigType.INT, 524288, "Bytes of a request before its client has authenticated."
+    )
+    connections_max_reauth_ms: int = key(
+        ConfigType.LONG, 0, "Time after which a client of SASL must authenticate anew; 0: never."
+    )
+    connection_failed_authentication_delay_ms: int = key(
+        ConfigType.INT, 100, "Wait before a failed authentication is answered.", at_least(0)
+    )
+    jbodlab_sasl_users: str | None = key(
+        ConfigType.PASSWORD,
+        None,
+        "Not Kafka's: who may authenticate by SASL, as name:password, separated by commas.",
+        nullable=True,
+    )
+    jbodlab_sasl_inter_broker_user: str = key(
+        ConfigType.STRING,
+        "broker",
+        "Not Kafka's: as which of them brokers and the controller authenticate to each other.",
     )

@@ -5,18 +5,26 @@ Nothing is asked and brought along at PLAINTEXT.
 
 from __future__ import annotations
 
+from functools import partial
+
 from protocol.configs.broker import BrokerConfig
+from protocol.connection import SaslServerConnection, ServerConnection
 from protocol.principal_mapping import PrincipalMapping
 from protocol.security.listeners import SecurityProtocol
+from protocol.security.sasl_client import authenticates
+from protocol.security.sasl_gate import SaslGate
+from protocol.security.sasl_session import SaslSession
 from protocol.security.tls import client_context, principal_by_certificate, server_context
-from protocol.transport.door import NO_KEY, Door, Key
+from protocol.security.users import login_of, mechanisms_of
+from protocol.transport.door import Door, Entrance, Key
+from protocol.transport.link_owner import Dispatch
 
 
 def door_of(listener: str, protocol: SecurityProtocol, config: BrokerConfig) -> Door:
     """Return the door of one listener.
 
     Raises:
-        TlsConfigError: the configuration makes no TLS context.
+        SecurityConfigError: the configuration makes no TLS context.
     """
     door = Door(listener)
     if protocol.is_tls:
@@ -24,6 +32,18 @@ def door_of(listener: str, protocol: SecurityProtocol, config: BrokerConfig) -> 
         mapping = PrincipalMapping(config.ssl_principal_mapping_rules)
         by_certificate = principal_by_certificate(mapping.name_of)
         door = door._replace(tls=context, principal_of=by_certificate)
+    if protocol.is_sasl:
+        mechanisms = mechanisms_of(config)
+        unknown_bytes_max = config.sasl_server_max_receive_size
+
+        def admit(entrance: Entrance, connection: ServerConnection, behind: Dispatch) -> Dispatch:
+            assert isinstance(connection, SaslServerConnection)
+            session = SaslSession(mechanisms, lifetime_ms_max=config.connections_max_reauth_ms)
+            delay_ms = config.connection_failed_authentication_delay_ms
+            return SaslGate(entrance, connection, behind, session, delay_ms).dispatch
+
+        make = partial(SaslServerConnection, unknown_bytes_max=unknown_bytes_max)
+        door = door._replace(admit=admit, make_connection=make, principal_of=None)
     return door
 
 
@@ -31,6 +51,7 @@ def key_of(protocol: SecurityProtocol, config: BrokerConfig) -> Key:
     """Return what a node brings along to another one.
 
     Raises:
-        TlsConfigError: as ``door_of``.
+        SecurityConfigError: as ``door_of``.
     """
-    return Key(tls=client_context(config)) if protocol.is_tls else NO_KEY
+    tls = client_context(config) if protocol.is_tls else None
+    return Key(tls, authenticates(login_of(config)) if protocol.is_sasl else None)

@@ -32,7 +32,7 @@ _CLIENT_AUTH: Final = {
 }
 
 
-class TlsConfigError(ValueError):
+class SecurityConfigError(ValueError):
     """Keys that make no TLS context: the key at fault and one sentence, never a secret."""
 
     def __init__(self, key: str, text: str) -> None:
@@ -57,13 +57,13 @@ def server_context(config: SecurityConfig) -> ssl.SSLContext:
     """Return what a listener shakes hands by.
 
     Raises:
-        TlsConfigError: the keys make none.
+        SecurityConfigError: the keys make none.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.sslobject_class = ToldHandshake
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     if not _load_own(context, config):
-        raise TlsConfigError(
+        raise SecurityConfigError(
             "ssl.keystore.location", "a listener of SSL needs it, or ssl.keystore.certificate.chain"
         )
     context.verify_mode = _CLIENT_AUTH[config.ssl_client_auth.lower()]
@@ -76,7 +76,7 @@ def client_context(config: SecurityConfig) -> ssl.SSLContext:
     """Return what a node shakes hands by when it connects to another one.
 
     Raises:
-        TlsConfigError: the keys make none.
+        SecurityConfigError: the keys make none.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -119,7 +119,7 @@ def _load_own(context: ssl.SSLContext, config: SecurityConfig) -> bool:
         key = "ssl.keystore.certificate.chain"
         chain, private = config.ssl_keystore_certificate_chain, config.ssl_keystore_key
         if not private:
-            raise TlsConfigError("ssl.keystore.key", f"is needed beside {key}")
+            raise SecurityConfigError("ssl.keystore.key", f"is needed beside {key}")
     elif config.ssl_keystore_location:
         key = "ssl.keystore.location"
         kind, password = config.ssl_keystore_type, config.ssl_keystore_password
@@ -133,7 +133,7 @@ def _load_own(context: ssl.SSLContext, config: SecurityConfig) -> bool:
             # A password that is never asked for must not be asked for at the terminal either.
             context.load_cert_chain(file, password=config.ssl_key_password or "")
     except (OSError, ValueError) as error:
-        raise TlsConfigError(key, f"cannot be used: {_reason(error)}") from None
+        raise SecurityConfigError(key, f"cannot be used: {_reason(error)}") from None
     return True
 
 
@@ -151,7 +151,7 @@ def _load_trusted(context: ssl.SSLContext, config: SecurityConfig) -> None:
     try:
         context.load_verify_locations(cadata=text)
     except (OSError, ValueError) as error:
-        raise TlsConfigError(key, f"cannot be used: {_reason(error)}") from None
+        raise SecurityConfigError(key, f"cannot be used: {_reason(error)}") from None
 
 
 def _pem(key: str, type_key: str, kind: str, content: bytes, password: str | None) -> str:
@@ -160,16 +160,16 @@ def _pem(key: str, type_key: str, kind: str, content: bytes, password: str | Non
         try:
             return content.decode("ascii")
         except UnicodeDecodeError:
-            raise TlsConfigError(key, "is no PEM file") from None
+            raise SecurityConfigError(key, "is no PEM file") from None
     if kind.upper() != PKCS12:
-        raise TlsConfigError(type_key, f"must be {PEM} or {PKCS12}, is {kind}")
+        raise SecurityConfigError(type_key, f"must be {PEM} or {PKCS12}, is {kind}")
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - as above
     from cryptography.hazmat.primitives.serialization import pkcs12  # noqa: PLC0415
 
     try:
         store = pkcs12.load_pkcs12(content, (password or "").encode())
     except ValueError:
-        raise TlsConfigError(key, "is no PKCS12 file, or its password is another one") from None
+        raise SecurityConfigError(key, "is no PKCS12 file, or has another password") from None
     encoding = serialization.Encoding.PEM
     parts = [each.certificate.public_bytes(encoding) for each in store.additional_certs]
     if store.cert is not None:
@@ -184,7 +184,7 @@ def _read(key: str, location: str) -> bytes:
     try:
         return Path(location).read_bytes()
     except OSError as error:
-        raise TlsConfigError(key, f"{location} cannot be read: {error.strerror}") from None
+        raise SecurityConfigError(key, f"{location} cannot be read: {error.strerror}") from None
 
 
 @contextmanager

@@ -338,6 +338,8 @@ class ServerLink(asyncio.BufferedProtocol):
 
     def end(self) -> None:
         """End the request under way, and the connection once what was answered is sent."""
+        if self._is_over:
+            return  # It was lost meanwhile.
         self.take_no_more()
         if self.worker is not None:
             self.worker.cancel()

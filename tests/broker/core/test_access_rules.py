@@ -111,6 +111,8 @@ def test_every_api_that_is_served_says_what_it_needs() -> None:
         "DescribeCluster",
         "ListGroups",
         "ListTransactions",
+        "SaslAuthenticate",
+        "SaslHandshake",
     }
 
 

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.serialization import pkcs12
 
 from protocol.configs.broker import BrokerConfig
-from protocol.security.tls import TlsConfigError, client_context, server_context
+from protocol.security.tls import SecurityConfigError, client_context, server_context
 from tests.certificates import Authority, Signed
 
 AUTHORITY = Authority()
@@ -81,7 +81,7 @@ def test_a_pkcs12_store_holds_both_with_a_password(tmp_path: Path) -> None:
         ssl_keystore_location=str(store),
         ssl_keystore_password="guessed",
     )
-    with pytest.raises(TlsConfigError, match="its password is another one") as raised:
+    with pytest.raises(SecurityConfigError, match="has another password") as raised:
         server_context(wrong)
     assert "guessed" not in str(raised.value)
 
@@ -120,6 +120,6 @@ def test_an_expired_and_a_foreign_certificate_and_another_host_are_refused() -> 
 def test_keys_that_make_no_context_are_told_in_one_sentence(
     config: BrokerConfig, said: str
 ) -> None:
-    with pytest.raises(TlsConfigError) as raised:
+    with pytest.raises(SecurityConfigError) as raised:
         server_context(config)
     assert said in str(raised.value)
