@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    import duckdb
 
 RUN: Final = "cluster_id, run_id, seed"
+
+
+class Made(NamedTuple):
+    """A table that comes from other tables; all of its columns have names."""
+
+    query: str
+    is_shown: bool = True
+    """Whether a report has it; else it only helps others."""
+
+
 QUERIES: Final = {
     "runs": f"""
         SELECT {RUN}, min(at_ms), max(at_ms), count(DISTINCT broker_id), count(*)
@@ -123,6 +136,12 @@ QUERIES: Final = {
 
 def tables_of(dump: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Return the rows of every table in ``QUERIES``, as ``comparable`` has them."""
+    database = loaded(dump)
+    return {name: comparable(database.execute(query).fetchall()) for name, query in QUERIES.items()}
+
+
+def loaded(dump: Path) -> duckdb.DuckDBPyConnection:
+    """Return a database with the metric tables of a dump; it has one thread."""
     import duckdb  # noqa: PLC0415 - whoever has loaded it complains of leaks when it ends
 
     database = duckdb.connect()
@@ -133,7 +152,7 @@ def tables_of(dump: Path) -> dict[str, list[tuple[Any, ...]]]:
             f"CREATE TABLE {folder.name} AS SELECT DISTINCT * FROM "
             f"read_json('{files}', format = 'newline_delimited', hive_partitioning = false)"
         )
-    return {name: comparable(database.execute(query).fetchall()) for name, query in QUERIES.items()}
+    return database
 
 
 def comparable(rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Iterator
 from itertools import islice
@@ -34,11 +35,19 @@ NO_BROKER = 0
 ROWS_AT_ONCE = 10_000
 PARTITIONS = 12
 EPOCH_MS = 1_750_000_000_000
+NO_BROKER_ID = -1
+"""What latencies of clients say instead of a broker."""
+SLOW = (3, 2)
+"""The broker and its log dir that is slow before it fails for the first time."""
+SLOW_ROUNDS = range(30, 50)
+LAST_SEEN = 3
+"""The broker of the last run that writes nothing in its last rounds, if the run is long."""
 ROWS_PER_ROUND = len(BROKERS) * (3 + PARTITIONS + 2 * 3 + 3) + PARTITIONS
 
 
 def write_made_up_dump(folder: Path, rows_min: int, seed: int = 1, runs: int = 2) -> int:
     """Write at least ``rows_min`` rows of ``runs`` runs below ``folder``; return how many."""
+    # Rows that are lost now and then are fewer than those of failovers, moves and latencies.
     rounds = -(-rows_min // (ROWS_PER_ROUND * runs))
     written = 0
     for number in range(runs):
@@ -58,7 +67,7 @@ async def _write(folder: Path, rows: Iterator[MetricRow], origin: RowOrigin) -> 
     while some := list(islice(rows, ROWS_AT_ONCE)):
         for node, writer in writers.items():
             await writer.write(
-                [row for row in some if getattr(row, "broker_id", NO_BROKER) == node]
+                [row for row in some if max(getattr(row, "broker_id", 0), NO_BROKER) == node]
             )
         written += len(some)
     for writer in writers.values():
@@ -74,12 +83,21 @@ def _rows(chance: Random, rounds: int, begin_ms: int) -> Iterator[MetricRow]:
         for partition in range(PARTITIONS):
             size[partition] += chance.randrange(50_000)
         for broker in BROKERS:
-            yield from _samples(chance, number, at_ms + broker * 7, broker, size, appended)
-        yield from _client_rows(chance, at_ms)
+            if not _is_silent(broker, number, rounds):
+                yield from _samples(chance, number, at_ms + broker * 7, broker, size, appended)
+        yield from _client_rows(chance, at_ms, number)
+        seen = Timed(NO_BROKER_ID, LatencyScope.CLIENT, "orders", Operation.PRODUCE)
+        yield _latency(chance, seen, at_ms + 1000)
         if number % 97 == 50:
             yield from _failover(chance, at_ms, number, BROKERS[number % 3])
         if number % 31 < 3:
             yield _move(number, at_ms)
+
+
+def _is_silent(broker: int, number: int, rounds: int) -> bool:
+    """Tell whether a broker writes nothing: for four seconds now and then, or at the end."""
+    is_over = broker == LAST_SEEN and number >= rounds - 5 and rounds > 100
+    return is_over or (broker == 2 and number % 150 > 145)
 
 
 def _samples(
@@ -98,7 +116,10 @@ def _samples(
         yield _log_dir(chance, number, at_ms, (broker, log_dir), appended[broker, log_dir])
         for operation in (Operation.READ, Operation.APPEND):
             timed = Timed(broker, LatencyScope.LOG_DIR, f"/data/d{log_dir}", operation)
-            yield _latency(chance, timed, at_ms)
+            is_slow = (broker, log_dir) == SLOW and number in SLOW_ROUNDS
+            yield _latency(chance, timed, at_ms, times=30 if is_slow else 1)
+    produced = Timed(broker, LatencyScope.API, "Produce", Operation.REQUEST)
+    yield _latency(chance, produced, at_ms)
     for partition in range(PARTITIONS):
         yield _replica(chance, number, at_ms, (broker, partition), size[partition])
     for api in ("Produce", "Fetch", "Metadata"):
@@ -169,16 +190,16 @@ def _request(chance: Random, at_ms: int, broker: int, api: str) -> RequestRow:
     )
 
 
-def _latency(chance: Random, timed: Timed, at_ms: int) -> LatencyRow:
+def _latency(chance: Random, timed: Timed, at_ms: int, times: int = 1) -> LatencyRow:
     histogram = Histogram()
     for _ in range(chance.randrange(1, 12)):
-        histogram.observe(int(chance.lognormvariate(6, 1.5)))
+        histogram.observe(int(times * chance.lognormvariate(6, 1.5)))
     return latency_row(timed, histogram, at_ms=at_ms, interval_ms=1000)
 
 
-def _client_rows(chance: Random, at_ms: int) -> Iterator[MetricRow]:
+def _client_rows(chance: Random, at_ms: int, number: int) -> Iterator[MetricRow]:
     for partition in range(PARTITIONS):
-        silence = chance.randrange(400)
+        silence = chance.randrange(900 if number % 97 == 50 else 400)
         yield ClientRow(
             at_ms=at_ms + 1000,
             interval_ms=1000,
@@ -192,8 +213,17 @@ def _client_rows(chance: Random, at_ms: int) -> Iterator[MetricRow]:
         )
 
 
+_COUNTED = (
+    FailoverStep.LOG_DIR_FAILED,
+    FailoverStep.REPLICAS_OFFLINE,
+    FailoverStep.LEADERS_ELECTED,
+)
+
+
 def _failover(chance: Random, at_ms: int, number: int, broker: int) -> Iterator[MetricRow]:
     steps = list(FailoverStep)[: chance.choice((3, 6, 6, 6))]
+    if number % 7 == 0:
+        del steps[0]  # The broker's own row is lost.
     for index, step in enumerate(steps):
         yield FailoverEventRow(
             at_ms=at_ms
@@ -204,15 +234,15 @@ def _failover(chance: Random, at_ms: int, number: int, broker: int) -> Iterator[
             failure_id=f"{broker}-x-{number}",
             step=step,
             topic_count=-1,
-            partition_count=chance.randrange(1, 30) if index in (0, 3, 4) else -1,
+            partition_count=chance.randrange(1, 30) if step in _COUNTED else -1,
             detail=f"/data/d{number % 3}: append: {chance.choice(('eio', 'enospc'))}"
-            if index == 0
+            if step is FailoverStep.LOG_DIR_FAILED
             else "",
         )
 
 
 def _move(number: int, at_ms: int) -> MoveProgressRow:
-    step = number % 31
+    step, is_throttled = number % 31, number // 31 % 2
     return MoveProgressRow(
         at_ms=at_ms,
         broker_id=1,
@@ -221,8 +251,18 @@ def _move(number: int, at_ms: int) -> MoveProgressRow:
         source_log_dir="/data/d0",
         target_log_dir="/data/d1",
         started_at_ms=at_ms - step * 1000,
-        copied_bytes=step * 1_000_000,
+        copied_bytes=step * (400_000 if is_throttled else 1_000_000 + number),
         total_bytes=2_000_000,
-        throttle_bytes_per_s=5_000_000 if number % 2 else -1,
+        throttle_bytes_per_s=500_000 if is_throttled else -1,
         state=(MoveState.COPYING, MoveState.SWAPPING, MoveState.DONE)[step],
     )
+
+
+def write_made_up_plan(file: Path) -> None:
+    """Write a plan for the made-up cluster: log dirs named and not, replicas new and dropped."""
+    partitions = [
+        {"topic": "orders", "partition": 0, "replicas": [1, 2], "log_dirs": ["/data/d2", "any"]},
+        {"topic": "orders", "partition": 1, "replicas": [3, 1, 2]},
+        {"topic": "orders", "partition": 2, "replicas": [2, 4], "log_dirs": ["/data/d0", "any"]},
+    ]
+    file.write_text(json.dumps({"version": 1, "partitions": partitions}))

@@ -21,13 +21,14 @@ def throttle_costs(moves: DataFrame, latencies: DataFrame) -> DataFrame:
     """Input: ``moves``, LatencyRow. Output: one row per move, the earliest of a run first.
 
     ``waited_ms`` is what the move took beyond the time it needs at ``unthrottled_bytes_per_s``, the
-    fastest move of the run without a throttle; null without one, and for a move without throttle.
+    fastest move of the run without a throttle; null without one that has copied a byte, and for a
+    move without throttle.
     ``produce_p99_us`` is that of its broker's Produce requests during the move,
     ``produce_p99_before_us`` that of as long a time before; null where no request was.
     """
     free = F.max(F.when(F.col(c.THROTTLE_BYTES_PER_S).isNull(), F.col(c.BYTES_PER_S)))
     fastest = moves.groupBy(*c.RUN).agg(free.alias(c.UNTHROTTLED_BYTES_PER_S))
-    needed = F.col(c.COPIED_BYTES) * 1000 / F.col(c.UNTHROTTLED_BYTES_PER_S)
+    needed = F.col(c.COPIED_BYTES) * 1000 / F.nullif(F.col(c.UNTHROTTLED_BYTES_PER_S), F.lit(0.0))
     waited = F.greatest(F.col(c.DURATION_MS) - needed, F.lit(0.0)).cast("bigint")
     is_told = F.col(c.THROTTLE_BYTES_PER_S).isNotNull() & needed.isNotNull()
     return (

@@ -123,12 +123,15 @@ def failovers(steps: DataFrame) -> DataFrame:
 def failover_durations(found: DataFrame) -> DataFrame:
     """Input: ``failovers``. Output: run, cause, size_class, step durations over their failures.
 
-    ``size_class`` is the power of ten of the replicas that went offline: "1-9", "10-99", ...
+    ``size_class`` is the power of ten of the replicas that went offline: "1-9", "10-99", ...;
+    "unknown" where no row counted them.
     Percentiles are of ``elected_after_ms``, exact, over the failures that came so far.
     """
     digits = F.length(F.greatest(F.col(c.OFFLINE_COUNT), F.lit(1)).cast("string"))
     low = F.rpad(F.lit("1"), digits, "0")
-    size = F.concat(low, F.lit("-"), F.rpad(F.lit("9"), digits, "9"))
+    # Without a count the greatest of it and 1 would be 1; -1: nobody counted.
+    is_counted = F.col(c.OFFLINE_COUNT) >= 0
+    size = F.when(is_counted, F.concat(low, F.lit("-"), F.rpad(F.lit("9"), digits, "9")))
     key = [*c.RUN, c.CAUSE, c.SIZE_CLASS]
 
     def quantile(share: float) -> Column:

@@ -55,3 +55,14 @@ def test_without_a_free_move_nobody_knows_what_the_throttle_cost(spark: SparkSes
         moves(frame_of(spark, "move_progress", rows)), frame_of(spark, "latency", [])
     )
     assert picked(found, "throttle_bytes_per_s", "waited_ms") == [(5, None)]
+
+
+def test_a_free_move_that_has_copied_nothing_yet_tells_no_cost(spark: SparkSession) -> None:
+    rows = [
+        changed(MOVE, started_at_ms=1000, at_ms=2000, copied_bytes=0),
+        changed(MOVE, started_at_ms=5000, at_ms=7000, copied_bytes=9, throttle_bytes_per_s=5),
+    ]
+    found = throttle_costs(
+        moves(frame_of(spark, "move_progress", rows)), frame_of(spark, "latency", [])
+    )
+    assert picked(found, "unthrottled_bytes_per_s", "waited_ms") == [(0.0, None), (0.0, None)]

@@ -153,3 +153,12 @@ def test_durations_are_told_by_cause_and_size(spark: SparkSession) -> None:
         ("eio", "10-99", 1, 500.0, 500),
     ]
     assert picked(found, "unfinished_count") == [(2,), (1,)]
+
+
+def test_a_failure_whose_replicas_nobody_counted_is_of_unknown_size(spark: SparkSession) -> None:
+    rows = [
+        changed(STORY[1], failure_id="lost rows"),
+        changed(STORY[3], failure_id="not counted", partition_count=-1),
+    ]
+    found = failover_durations(failovers(failover_steps(frame_of(spark, "failover_event", rows))))
+    assert picked(found, "size_class", "failure_count") == [("unknown", 2)]
