@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from broker.lifecycle.identity import Identity
+from protocol.security.listeners import plain_listener
 
 
 def test_a_registration_names_address_rack_and_online_log_dirs():
@@ -10,8 +11,8 @@ def test_a_registration_names_address_rack_and_online_log_dirs():
         broker_id=3,
         cluster_id="cluster",
         incarnation_id=bytes([1] * 16),
-        advertised_host="example",
-        advertised_port=9_092,
+        listeners=(plain_listener("127.0.0.1", 9_092, "example", 9_092),),
+        port=9_092,
         rack="a",
     )
     request = identity.registration(directory_ids=[b"d" * 16], previous_broker_epoch=5)

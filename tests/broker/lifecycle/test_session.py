@@ -22,6 +22,7 @@ from protocol.ids import ZERO_UUID, failure_id
 from protocol.messages.journal import JournalReport
 from protocol.messages.lifecycle import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from protocol.metrics.rows import FailoverEventRow, FailoverStep
+from protocol.security.listeners import plain_listener
 from tests.broker.fake_controller import DEADLINE_S, FakeController
 from tests.broker.log_watch import watching_for
 
@@ -82,8 +83,8 @@ def identity() -> Identity:
         broker_id=1,
         cluster_id="cluster",
         incarnation_id=bytes([9] * 16),
-        advertised_host="127.0.0.1",
-        advertised_port=9_092,
+        listeners=(plain_listener("127.0.0.1", 9_092, "127.0.0.1", 9_092),),
+        port=9_092,
         rack=None,
     )
 
