@@ -29,6 +29,7 @@ from broker.fault_plane import FaultPlane
 from broker.faulty_dispatch import FaultyDispatch
 from broker.lifecycle.controlled_shutdown import hand_over
 from broker.lifecycle.session import RegistrationRefusedError
+from broker.lifecycle.zookeeper_plane import refusal_of_zookeeper
 from broker.metric_dump import MetricDump
 from broker.storage.recovery import LoadedLogDir, StartupRefused
 from broker.storage.startup import load_log_dirs, open_log_dirs
@@ -147,6 +148,7 @@ class Broker:
         try:
             await self._check_port()
             self._strike_at_once()
+            await self._join_zookeeper()
             loaded = await self._open_log_dirs()
             if not loaded:
                 self._log_all_failed()
@@ -157,6 +159,8 @@ class Broker:
             await control.stop()
             self._parts.record_turns.close()
             self._parts.link.close()
+            if self._parts.control_plane is not None:
+                self._parts.control_plane.close()
 
     async def _listen(self, server: RpcServer) -> int:
         """Open all listeners; return the port of the first, by which the nodes come."""
@@ -182,6 +186,16 @@ class Broker:
 
         for each in self._own.listeners:
             await _bind(try_out(each.bind_host, each.port), each.bind_host, each.port)
+
+    async def _join_zookeeper(self) -> None:
+        """Connect to ZooKeeper where the cluster file names one.
+
+        Raises:
+            StartupError: it does not answer, or has another cluster.
+        """
+        refusal = await refusal_of_zookeeper(self._parts.control_plane, self._spec)
+        if refusal:
+            raise StartupError(ExitCode.BAD_CONFIG, refusal)
 
     async def _open_log_dirs(self) -> dict[str, LoadedLogDir]:
         """Open and load every log dir, all at once; without those that are offline."""
@@ -265,6 +279,9 @@ class Broker:
         session = partial(parts.session.run, parts.identity(port))
         refused = RegistrationRefusedError
         tasks.create_task(supervised("session", session, ending=refused), name="session")
+        if parts.control_plane is not None:
+            run = parts.control_plane.config_changes.run
+            tasks.create_task(supervised("config-changes", run), name="config-changes")
         for name, run in (
             ("broker-configs", parts.broker_configs.run),
             ("topic-configs", parts.topic_configs.run),

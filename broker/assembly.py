@@ -37,6 +37,7 @@ from broker.lifecycle.move_throttles import MoveThrottles
 from broker.lifecycle.producer_ids import ProducerIds
 from broker.lifecycle.session import ControllerSession, SessionPorts
 from broker.lifecycle.topic_configs import TopicConfigs
+from broker.lifecycle.zookeeper_plane import follow_config_changes, zookeeper_plane
 from broker.loading import Loading
 from broker.metric_dump import MetricDump
 from broker.metrics import Metrics
@@ -46,16 +47,16 @@ from broker.reported_replicas import reported_topics
 from broker.request_faults import RequestFaults
 from broker.storage.faults import FaultyDisk
 from broker.storage.log_dir import DirWorkers, LogDir
-from broker.storage.meta_properties import is_usable_directory_id
+from broker.storage.meta_properties import new_directory_id
 from broker.storage.startup import LoadOptions, Owner
 from broker.world import World
-from protocol.admin.topics import NewTopic
 from protocol.cluster_file.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.configs.parsing import BrokerConfig, broker_config
 from protocol.configs.types import ALL_LOG_DIRS
 from protocol.faults.model import CLIENT_NODE, CONTROLLER_NODE, broker_node
 from protocol.ids import BrokerId, fetcher_client_id, node_client_id
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
+from protocol.ports import RpcPort
 from protocol.security.doors import key_of
 from protocol.transport.network_faults import NetworkFaults
 from protocol.transport.rpc_client import RpcClient
@@ -82,9 +83,7 @@ class Parts:
             world: where it lives.
             end_process: called when the last log dir failed, or when a failure could not be told.
         """
-        self._spec = spec
-        self._own = own
-        self._world = world
+        self._spec, self._own, self._world = spec, own, world
         self._end_process = end_process
         self.overrides = config_overrides(own)
         self.config = broker_config(self.overrides)
@@ -105,6 +104,7 @@ class Parts:
             lambda path: self.log_dirs[path].is_online or self.returns.is_loading(path)
         )
         self.journal = self._journal()
+        self.control_plane = zookeeper_plane(spec, own, world, self._connect_to_broker)
         self.link = ControllerLink(self._connect_to_controller)
         self.link.heard = self.journal.heard
         self.broker_configs = BrokerConfigs(
@@ -118,7 +118,8 @@ class Parts:
         self.group_configs = GroupConfigs(self.link, broker_config=self.config)
         self.config_news = self._config_news()
         self.session = self._session()
-        self.auto_topics = AutoTopics(self.link, self._new_topic)
+        count_max = spec.broker_count_max
+        self.auto_topics = AutoTopics(self.link, lambda it: new_topic(it, self.config, count_max))
         self.returns = self._returns()
         self.client_gate = ClientGate()
         self.move_throttles = self._move_throttles()
@@ -127,8 +128,10 @@ class Parts:
         self.coordinators: Coordinators  # Made with it.
 
     def _config_news(self) -> ConfigNews:
+        own_id, topics, brokers = self._own.id, self.topic_configs, self.broker_configs
+        follow_config_changes(self.control_plane, own_id, topics, brokers)
         acls = Acls(self.link, make_authorizer(self.config))
-        return ConfigNews(self.broker_configs, self.topic_configs, self.group_configs, acls)
+        return ConfigNews(brokers, topics, self.group_configs, acls)
 
     def _journal(self) -> JournalKnowledge:
         return JournalKnowledge(self.log_dirs.values, lambda: reported_topics(self.engine.state))
@@ -189,7 +192,7 @@ class Parts:
         return Owner(
             broker_id=self._own.id,
             cluster_id=self._spec.cluster_id,
-            new_directory_id=self._new_directory_id,
+            new_directory_id=partial(new_directory_id, self._world.random),
         )
 
     def load_options(self) -> LoadOptions:
@@ -352,7 +355,9 @@ class Parts:
             on_failed=_leave_to_startup,
         )
 
-    def _connect_to_controller(self) -> RpcClient:
+    def _connect_to_controller(self) -> RpcPort:
+        if self.control_plane is not None:
+            return self.control_plane.connect()
         to, client_id = self._spec.controller, node_client_id(self._own.id)
         return self._client(to.advertised_host, to.port, client_id, CONTROLLER_NODE)
 
@@ -386,14 +391,6 @@ class Parts:
             for path, one in self.log_dirs.items()
             if one.is_online and (path in cordoned or ALL_LOG_DIRS in cordoned)
         ]
-
-    def _new_topic(self, name: str) -> NewTopic:
-        return new_topic(name, self.config, len(self._spec.brokers))
-
-    def _new_directory_id(self) -> bytes:
-        while not is_usable_directory_id(candidate := self._world.random.randbytes(16)):
-            pass
-        return candidate
 
 
 def _leave_to_startup(_failed: LogDirFailed) -> None:

@@ -16,7 +16,8 @@ from uuid import UUID
 from broker.storage.disk import FileDisk
 from broker.storage.fault_gates import FaultGate, ThreadGate
 from broker.storage.worker import ThreadDiskWorker
-from protocol.cluster_file.spec import LogDirSpec
+from broker.zookeeper.port import ZookeeperPort
+from protocol.cluster_file.spec import LogDirSpec, ZookeeperSpec
 from protocol.metrics.rows import RowOrigin
 from protocol.metrics.writer import MetricWriter, NewRowWriter
 from protocol.ports import Disk, DiskWorker, WallClock
@@ -29,6 +30,13 @@ class SystemClock:
     def now_ms(self) -> int:
         """Return milliseconds since the Unix epoch."""
         return time.time_ns() // 1_000_000
+
+
+def kazoo_zookeeper(spec: ZookeeperSpec) -> ZookeeperPort:
+    """Return a client of ZooKeeper; kazoo is loaded for it only."""
+    from broker.zookeeper.kazoo_client import KazooZookeeper  # noqa: PLC0415 - 20 ms of a start
+
+    return KazooZookeeper(spec.connect, session_timeout_ms=spec.session_timeout_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +60,8 @@ class World:
     new_row_writer: NewRowWriter = MetricWriter
     row_origin: RowOrigin = field(default_factory=RowOrigin)
     """Where rows say that they come from, that do not go through a writer."""
+    zookeeper: Callable[[ZookeeperSpec], ZookeeperPort] = kazoo_zookeeper
+    """Makes the client of a ZooKeeper."""
     witness: Witness = unwitnessed
     """Told of every move of the broker's state machines."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import re
 from dataclasses import dataclass
+from random import Random
 from typing import Final
 
 from protocol.ids import uuid_from_text, uuid_text
@@ -82,6 +83,13 @@ def is_usable_directory_id(directory_id: bytes) -> bool:
     return int.from_bytes(directory_id) >= _RESERVED_UUIDS and not uuid_text(
         directory_id
     ).startswith("-")
+
+
+def new_directory_id(random: Random) -> bytes:
+    """Return a random uuid that may be a directory id."""
+    while not is_usable_directory_id(candidate := random.randbytes(16)):
+        pass
+    return candidate
 
 
 def _parse_lines(text: str) -> dict[str, str]:

@@ -62,6 +62,9 @@ def up(lab: Lab, *, accept_new_journal: bool, http_port: int | None, no_http_api
     only; `status` says where, `down` ends them.
     """
     cluster = lab.cluster
+    if cluster.spec.zookeeper is not None:
+        text = "the cluster file names a ZooKeeper, so this cluster has no controller of jbodlab"
+        raise LabError(ExitCode.BAD_CONFIG, f"{text}: start each broker by itself, see the guide")
     port = None if no_http_api else http_api_port(cluster, http_port)
     cluster.controller_options = ["--accept-new-journal"] if accept_new_journal else []
     began = time.monotonic()

@@ -65,6 +65,13 @@ class ControllerDocument(Struct, kw_only=True):
     session_timeout_ms: PositiveMs = 3000
 
 
+class ZookeeperDocument(Struct, kw_only=True):
+    """``zookeeper:``."""
+
+    connect: Name | None = None
+    session_timeout_ms: PositiveMs = 18_000
+
+
 class LogDirDocument(Struct, kw_only=True):
     """``brokers[].log_dirs[]``."""
 
@@ -117,6 +124,7 @@ class ClusterDocument(Struct, kw_only=True):
     cluster_id: Name
     controller: ControllerDocument
     brokers: list[BrokerDocument]
+    zookeeper: ZookeeperDocument = msgspec.field(default_factory=ZookeeperDocument)
     emulate: Release | None = None
     topics: list[TopicDocument] = []
     faults: list[dict[str, Any]] = []

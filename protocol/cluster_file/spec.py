@@ -16,6 +16,7 @@ from protocol.cluster_file.document import (
     ClusterDocument,
     ControllerDocument,
     TopicDocument,
+    ZookeeperDocument,
     config_text,
     read_document,
     release_text,
@@ -129,6 +130,15 @@ class MetricsSpec:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ZookeeperSpec:
+    """Where brokers find the controller of an Apache Kafka cluster in ZooKeeper mode."""
+
+    connect: str
+    """``host:port`` by comma, then the chroot, as Kafka's ``zookeeper.connect``."""
+    session_timeout_ms: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSpec:
     """A whole cluster."""
 
@@ -139,11 +149,18 @@ class ClusterSpec:
     faults: tuple[FaultSpec, ...]
     configs: Mapping[str, str]
     metrics: MetricsSpec
+    zookeeper: ZookeeperSpec | None = None
+    """With it the controller is a broker of Apache Kafka, and ``controller`` is nobody."""
 
     @property
     def cluster_release(self) -> str | None:
         """By which the cluster finalizes features: that of its oldest broker; None: the newest."""
         return cluster_release(broker.emulate for broker in self.brokers)
+
+    @property
+    def broker_count_max(self) -> int:
+        """How many brokers a topic can have replicas on; ZooKeeper knows more than the file."""
+        return len(self.brokers) if self.zookeeper is None else 2**15 - 1
 
     def broker(self, broker_id: int) -> BrokerSpec:
         """Return one broker.
@@ -233,6 +250,7 @@ def _cluster(document: ClusterDocument, base_dir: Path) -> ClusterSpec:
             interval_ms=document.metrics.interval_ms,
             to_topic=document.metrics.to_topic,
         ),
+        zookeeper=_zookeeper(document.zookeeper),
     )
 
 
@@ -246,6 +264,12 @@ def _controller(document: ControllerDocument, data_dir: str) -> ControllerSpec:
         heartbeat_interval_ms=document.heartbeat_interval_ms,
         session_timeout_ms=document.session_timeout_ms,
     )
+
+
+def _zookeeper(document: ZookeeperDocument) -> ZookeeperSpec | None:
+    if document.connect is None:
+        return None
+    return ZookeeperSpec(connect=document.connect, session_timeout_ms=document.session_timeout_ms)
 
 
 def _broker(document: BrokerDocument, cluster: ClusterDocument, base_dir: Path) -> BrokerSpec:
@@ -314,6 +338,8 @@ def _document(spec: ClusterSpec) -> dict[str, Any]:
         broker["log_dirs"] = list(broker["log_dirs"])
     for name in ("brokers", "topics"):
         document[name] = list(document[name])
+    if spec.zookeeper is None:
+        del document["zookeeper"]
     document["faults"] = [_fault_document(fault) for fault in spec.faults]
     return document
 

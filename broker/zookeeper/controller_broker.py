@@ -1,0 +1,77 @@
+"""The connection to the broker that is the controller, wherever ``/controller`` says that it is."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any, Final
+
+from broker.zookeeper.port import ZookeeperPort
+from protocol.errors import ErrorCode
+from protocol.ports import RpcPort
+from protocol.zookeeper import paths
+from protocol.zookeeper.znodes import BrokerZnode, ControllerZnode, decode, endpoint_of
+
+_RETRY_MS: Final = 100
+"""As NodeToControllerRequestThread: how long an answer of a broker that is no controller is old."""
+logger = logging.getLogger(__name__)
+
+
+class ControllerBroker:
+    """An ``RpcPort``: looks the controller up before its first request and after a failure."""
+
+    def __init__(
+        self, zookeeper: ZookeeperPort, connect: Callable[[str, int], RpcPort], listener: str
+    ) -> None:
+        """``connect`` makes a connection to a broker; ``listener`` is the one that is used."""
+        self._zookeeper = zookeeper
+        self._connect = connect
+        self._listener = listener
+        self._connection: RpcPort | None = None
+
+    async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
+        """Ask the controller, and the next one when that one is no controller any more.
+
+        Raises:
+            ConnectionError: there is none, or it cannot be reached.
+            TimeoutError: no answer in ``timeout_ms``.
+        """
+        async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
+            while True:
+                answer = await self._ask(message, version, timeout_ms)
+                if getattr(answer, "error_code", 0) != ErrorCode.NOT_CONTROLLER:
+                    return answer
+                self.close()
+                await asyncio.sleep(_RETRY_MS / 1000)
+
+    def close(self) -> None:
+        """Drop the connection; the next request looks the controller up again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    async def _ask(self, message: Any, version: int, timeout_ms: int | None) -> Any:
+        if self._connection is None:
+            host, port = await self._find()
+            self._connection = self._connect(host, port)
+        try:
+            return await self._connection.request(message, version, timeout_ms=timeout_ms)
+        except (ConnectionError, TimeoutError):
+            self.close()
+            raise
+
+    async def _find(self) -> tuple[str, int]:
+        found = await self._zookeeper.get(paths.CONTROLLER)
+        if found is None:
+            raise ConnectionError("ZooKeeper knows no controller")
+        broker_id = decode(found, ControllerZnode, paths.CONTROLLER).brokerid
+        path = paths.broker_path(broker_id)
+        registered = await self._zookeeper.get(path)
+        if registered is None:
+            raise ConnectionError(f"the controller, broker {broker_id}, is not registered")
+        try:
+            return endpoint_of(decode(registered, BrokerZnode, path), self._listener)
+        except KeyError:
+            text = f"the controller, broker {broker_id}, has no listener {self._listener}"
+            raise ConnectionError(text) from None

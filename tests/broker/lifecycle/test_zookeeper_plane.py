@@ -1,0 +1,103 @@
+"""Whether a broker joins a ZooKeeper, and whom changed settings reach."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from broker.lifecycle.broker_configs import BrokerConfigs
+from broker.lifecycle.controller_link import ControllerLink
+from broker.lifecycle.topic_configs import TopicConfigs
+from broker.lifecycle.zookeeper_plane import (
+    follow_config_changes,
+    refusal_of_zookeeper,
+    zookeeper_plane,
+)
+from broker.world import real_world
+from protocol.cluster_file.spec import cluster_spec
+from protocol.metrics.rows import RowOrigin
+from protocol.ports import RpcPort
+from protocol.zookeeper.paths import CONFIG_CHANGE_PREFIX
+from tests.broker.zookeeper.fake_zookeeper import FakeZookeeper
+
+FILE = {
+    "cluster_id": "lab",
+    "controller": {"port": 9090},
+    "brokers": [{"id": 3, "port": 9094, "log_dirs": [{"path": "d"}]}],
+}
+
+
+def _nobody(host: str, port: int) -> RpcPort:
+    raise AssertionError(f"{host}:{port} is asked")
+
+
+async def test_only_a_cluster_file_that_names_a_zookeeper_has_a_control_plane_there() -> None:
+    fake = FakeZookeeper()
+    world = replace(real_world(Random(1), RowOrigin()), zookeeper=fake.made_for)
+    without = cluster_spec(FILE, base_dir=Path("/"), source="f")
+    assert zookeeper_plane(without, without.broker(3), world, _nobody) is None
+    named = {**FILE, "zookeeper": {"connect": "127.0.0.1:2181/kafka"}}
+    spec = cluster_spec(named, base_dir=Path("/"), source="f")
+    assert zookeeper_plane(spec, spec.broker(3), world, _nobody) is not None
+
+
+@pytest.mark.parametrize(
+    ("there", "connects", "refusal"),
+    [
+        ("lab", True, ""),
+        ("other", True, "is other, the cluster file says lab: set cluster_id to other"),
+        ("lab", False, "no ZooKeeper at 127.0.0.1:2181 within 20 ms: see zookeeper.connect"),
+    ],
+)
+async def test_a_broker_says_why_it_does_not_join(there: str, connects: bool, refusal: str) -> None:
+    fake = FakeZookeeper() if connects else DeafZookeeper()
+    fake.znodes["/cluster/id"] = b'{"version":"1","id":"%s"}' % there.encode()
+    world = replace(real_world(Random(1), RowOrigin()), zookeeper=fake.made_for)
+    named = {**FILE, "zookeeper": {"connect": "127.0.0.1:2181", "session_timeout_ms": 20}}
+    spec = cluster_spec(named, base_dir=Path("/"), source="f")
+    plane = zookeeper_plane(spec, spec.broker(3), world, _nobody)
+    assert (await refusal_of_zookeeper(plane, spec)).endswith(refusal)
+
+
+class DeafZookeeper(FakeZookeeper):
+    """Never connects."""
+
+    def start(self) -> None:
+        """Nobody answers."""
+
+
+async def test_settings_that_change_in_zookeeper_are_read_again() -> None:
+    fake = FakeZookeeper()
+    world = replace(real_world(Random(1), RowOrigin()), zookeeper=fake.made_for)
+    named = {**FILE, "zookeeper": {"connect": "127.0.0.1:2181"}}
+    spec = cluster_spec(named, base_dir=Path("/"), source="f")
+    plane = zookeeper_plane(spec, spec.broker(3), world, _nobody)
+    assert plane is not None
+    link = ControllerLink(plane.connect)
+    brokers = BrokerConfigs(link, broker_id=3, static={}, on_changed=lambda _config: None)
+    topics = TopicConfigs(link, broker_config=brokers.config, on_changed=lambda _topics: None)
+    follow_config_changes(plane, 3, topics, brokers)
+    await plane.prepare("lab")
+    runs = (plane.config_changes.run, topics.run, brokers.run)
+    async with asyncio.TaskGroup() as tasks:
+        running = [tasks.create_task(run()) for run in runs]
+        await _settle()
+        fake.znodes["/config/topics/t"] = b'{"version":1,"config":{"retention.ms":"60000"}}'
+        fake.put_sequential(CONFIG_CHANGE_PREFIX, b'{"version":2,"entity_path":"topics/t"}')
+        fake.znodes["/config/brokers/3"] = b'{"version":1,"config":{"log.cleaner.threads":"2"}}'
+        fake.put_sequential(CONFIG_CHANGE_PREFIX, b'{"version":2,"entity_path":"brokers/3"}')
+        await _settle()
+        for each in running:
+            each.cancel()
+    assert topics.config_of("t").retention_ms == 60000
+    assert brokers.overrides.dynamic == {"log.cleaner.threads": "2"}
+    link.close()
+
+
+async def _settle() -> None:
+    for _ in range(50):
+        await asyncio.sleep(0)
