@@ -40,7 +40,7 @@ COMMANDS: Final = {
         "jbodlab.commands.serve:console",
         "Open a page that shows the disks and breaks them.",
     ),
-    "report": ("jbodlab.commands.report:report", "Aggregate metric dumps with Spark."),
+    "report": ("jbodlab.commands.report:report", "Aggregate metric rows with Spark."),
     "scenario": ("jbodlab.commands.scenario:scenario", "Run written situations and judge them."),
     "simulate": ("jbodlab.commands.simulate:simulate", "Run a cluster and faults in one process."),
     "demo": ("jbodlab.commands.demo:demo", "Break a disk under load and watch."),

@@ -179,8 +179,11 @@ class ClusterAdmin:
         """Send any request to one broker and return its answer, whatever codes are in it.
 
         Raises:
-            BrokerAwayError: it does not answer.
+            BrokerAwayError: it does not answer, or the cluster file does not name it.
         """
+        if broker_id not in self._clients:
+            text = f"broker {broker_id} is none of the cluster file's: ask it by its address"
+            raise BrokerAwayError(text)
         client = self._clients[broker_id]
         try:
             return client.request(message, version, timeout_ms=timeout_ms)

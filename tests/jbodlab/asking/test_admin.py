@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.errors import BrokerAwayError
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.cluster_file.spec import ClusterSpec, TopicSpec, parse_cluster_spec
 from protocol.errors import ErrorCode, KafkaError
@@ -240,3 +241,15 @@ def test_reassignments_become_views(tmp_path: Path) -> None:
         (view,) = admin.reassignments()
     assert (view.topic, view.partition, view.replicas) == ("t", 2, (3, 1))
     assert (view.adding, view.removing) == ((3,), (1,))
+
+
+def test_a_broker_that_the_cluster_file_does_not_name_is_one_that_is_away(tmp_path: Path) -> None:
+    """A leader may be Apache Kafka's, in a cluster that is not jbodlab's alone."""
+    spec = parse_cluster_spec(
+        write_lab_spec(tmp_path, LabShape()).read_text(), base_dir=tmp_path, source="f"
+    )
+    with (
+        ClusterAdmin(spec) as admin,
+        pytest.raises(BrokerAwayError, match="broker 77 is none of the cluster file's"),
+    ):
+        admin.ask(MetadataRequest(topics=[]), 12, 77)
