@@ -34,8 +34,8 @@ def report(
     """
     if topic is not None and (dump is not None or form == "live"):
         raise click.UsageError(
-            "--from reads a topic as it is now: give it without --dump and --live, or follow it "
-            "with python -m analytics.follow"
+            "--from reads a topic as it is now: give it without --dump and --live; "
+            "docs/analytics.md tells how to follow the topic"
         )
     dump_dir = dump or Path(lab.cluster.spec.metrics.dump_dir)
     out_dir = out or lab.cluster.run_dir.parent.parent / "report"
