@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+import analytics
 from analytics.report import print_findings, print_report
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.spark_job import follow_dump, read_report, run_report
@@ -34,8 +35,8 @@ def report(
     """
     if topic is not None and (dump is not None or form == "live"):
         raise click.UsageError(
-            "--from reads a topic as it is now: give it without --dump and --live; "
-            "docs/analytics.md tells how to follow the topic"
+            "--from reads a topic as it is now: give it without --dump and --live, or follow it "
+            f"with python -m {analytics.__name__}.follow"
         )
     dump_dir = dump or Path(lab.cluster.spec.metrics.dump_dir)
     out_dir = out or lab.cluster.run_dir.parent.parent / "report"
