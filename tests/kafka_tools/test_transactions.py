@@ -150,14 +150,16 @@ def test_a_transaction_is_terminated_from_outside_and_its_producer_fenced(
 
 def test_transactions_of_kafkas_own_producer_are_committed(lab: Lab, tools: KafkaTools, topic: str):
     lab.create(topic)
-    printed = tools.run(
-        f"kafka-producer-perf-test --topic {topic} --num-records 20 --record-size 10 "
-        f"--throughput 200 --transactional-id {topic} --transaction-duration-ms 1 "
-        f"--producer-props bootstrap.servers={tools.bootstrap}"
-    )
-    assert (printed.code, printed.err) == (0, "")
-    assert printed.lines[-1].startswith("20 records sent, ")
-    wait_for_state(lab, tools, topic, "CompleteCommit")
+    # As many as the clock makes of one run; one run has at least one.
+    for _ in range(2):
+        printed = tools.run(
+            f"kafka-producer-perf-test --topic {topic} --num-records 10 --record-size 10 "
+            f"--throughput 200 --transactional-id {topic} --transaction-duration-ms 1 "
+            f"--producer-props bootstrap.servers={tools.bootstrap}"
+        )
+        assert (printed.code, printed.err) == (0, "")
+        assert printed.lines[-1].startswith("10 records sent, ")
+        wait_for_state(lab, tools, topic, "CompleteCommit")
     read = tools.run(
         f"kafka-console-consumer --topic {topic} --partition 0 --offset earliest "
         "--isolation-level read_committed --max-messages 20"
