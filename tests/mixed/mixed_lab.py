@@ -14,10 +14,12 @@ from protocol.admin.cluster import PartitionView
 from protocol.admin.reassignments import reassign_outcomes, reassign_request
 from protocol.admin.topics import NewTopic, create_topics_request, topic_outcomes
 from protocol.ids import TopicPartition
+from protocol.messages.coordinators import FindCoordinatorRequest
 from tests.deadlines import DEADLINE_MS
 from tests.mixed.apache_nodes import LOG_DIRS, ApacheNodes
 
 BROKER_IDS: Final = (1, 2, 3)
+GROUP, TRANSACTION = 0, 1
 CONFIGS: Final[Mapping[str, str]] = {
     "offsets.topic.replication.factor": "3",
     "transaction.state.log.replication.factor": "3",
@@ -70,6 +72,19 @@ class MixedLab:
             lambda: self.partition(topic).replicas == tuple(replicas),
             f"{topic}-0 is on brokers {replicas}",
         )
+
+    def coordinator(self, key: str, kind: int) -> int:
+        """Wait until a group or transactional id has one; return its broker."""
+        request = FindCoordinatorRequest(key=key, key_type=kind)
+        found: list[int] = []
+
+        def is_found() -> bool:
+            answer = self.admin.ask(request, 3, self.admin.any_view([]).broker_ids[0])
+            found[:] = [answer.node_id]
+            return answer.error_code == 0
+
+        self.wait_until(is_found, f"{key} has a coordinator")
+        return found[0]
 
     def partition(self, topic: str, partition: int = 0) -> PartitionView:
         return self.admin.any_view([topic]).partition(topic, partition)
@@ -149,4 +164,9 @@ def mixed_lab(folder: Path) -> Generator[MixedLab]:
             "all brokers are known",
         )
         with ClusterAdmin(cluster_behind(nodes.bootstrap)) as admin:
-            yield MixedLab(nodes, admin)
+            lab = MixedLab(nodes, admin)
+            # Kafka creates the topics of the coordinators on first use, and refuses to while fewer
+            # brokers than replicas live: no story may be the first with a broker missing.
+            for kind in (GROUP, TRANSACTION):
+                lab.coordinator("first", kind)
+            yield lab

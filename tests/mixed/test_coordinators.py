@@ -8,30 +8,14 @@ from typing import Any, Final
 import pytest
 from confluent_kafka import Consumer, Producer
 
-from protocol.messages.coordinators import FindCoordinatorRequest
 from tests.deadlines import DEADLINE_S
-from tests.mixed.mixed_lab import MixedLab
+from tests.mixed.mixed_lab import GROUP, TRANSACTION, MixedLab
 
 pytestmark = [
     pytest.mark.integration,
     pytest.mark.sampled_among("clusters beside Apache Kafka", kept=0),
 ]
-GROUP, TRANSACTION = 0, 1
 _POLL_S: Final = 1.0
-
-
-def coordinator(lab: MixedLab, key: str, kind: int) -> int:
-    """Wait until a group or transactional id has one; return its broker."""
-    request = FindCoordinatorRequest(key=key, key_type=kind)
-    found: list[int] = []
-
-    def is_found() -> bool:
-        answer = lab.admin.ask(request, 3, lab.admin.any_view([]).broker_ids[0])
-        found[:] = [answer.node_id]
-        return answer.error_code == 0
-
-    lab.wait_until(is_found, f"{key} has a coordinator")
-    return found[0]
 
 
 def transactional(lab: MixedLab, name: str) -> Producer:
@@ -83,7 +67,7 @@ def test_a_group_goes_on_where_it_was_when_its_coordinator_is_killed(lab: MixedL
     producer.commit_transaction(DEADLINE_S)
     assert consumed(lab, "grouped", "readers", 50) == list(range(50))
 
-    killed = coordinator(lab, "readers", GROUP)
+    killed = lab.coordinator("readers", GROUP)
     lab.nodes.kill_broker(killed)
     lab.wait_for_leader_other_than(killed, "grouped")
     producer.begin_transaction()
@@ -104,7 +88,7 @@ def test_a_transaction_is_committed_after_its_coordinator_was_stopped(lab: Mixed
     producer.begin_transaction()
     write(producer, "atomic", range(20, 40))
 
-    stopped = coordinator(lab, "survivor", TRANSACTION)
+    stopped = lab.coordinator("survivor", TRANSACTION)
     lab.nodes.stop_broker(stopped)
     write(producer, "atomic", range(40, 60))
     producer.commit_transaction(DEADLINE_S)
