@@ -8,8 +8,10 @@ import pytest
 
 from broker.core.access_answers import AMENDS
 from broker.core.access_rules import RULES
+from broker.core.groups.group_offsets import Committed
 from protocol.acls.model import AclOperation, AclResourceType
 from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
 from protocol.messages.cluster import DescribeClusterRequest
 from protocol.messages.group_offsets import (
     OffsetDeleteRequest,
@@ -109,12 +111,12 @@ async def test_offsets_of_a_topic_that_may_not_be_read_are_not_deleted():
         ],
     )
     broker = secured(allow(AclOperation.DELETE, AclResourceType.GROUP, "g"))
-    broker.groups.shard.offsets.put("g", {})
+    partition = TopicPartition("secret", 0)
+    broker.groups.shard.offsets.put("g", {partition: Committed(5, 3, "", 0)})
     answer = await broker.ask(request, 0, peer=ALICE)
-    if answer.error_code == ErrorCode.NONE:
-        assert [topic.partitions[0].error_code for topic in answer.topics] == [FAILED]
-    else:
-        assert answer.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+    assert answer.error_code == ErrorCode.NONE
+    assert [topic.partitions[0].error_code for topic in answer.topics] == [FAILED]
+    assert partition in broker.groups.shard.offsets.committed("g")
 
 
 async def test_groups_that_may_not_be_described_are_not_listed():
