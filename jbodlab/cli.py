@@ -9,6 +9,7 @@ import click
 
 from jbodlab.commands.lazy_group import LazyGroup
 from jbodlab.errors import BrokerAwayError, ExitCode, LabError
+from jbodlab.processes.interrupts import end_by_exit_code
 from jbodlab.processes.launching import CAN_LAUNCH, launcher
 from protocol.errors import KafkaError
 
@@ -122,6 +123,8 @@ class _OneLineErrors(LazyGroup):
                 ExitCode.NOT_RUNNING,
                 f"the cluster does not answer ({error}): try `jbodlab status`, `jbodlab up`",
             )
+        finally:
+            end_by_exit_code()
 
 
 @click.group(

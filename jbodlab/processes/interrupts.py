@@ -27,3 +27,13 @@ def interrupts_deferred() -> Generator[None]:
     """
     with signals_held(signal.SIGINT, signal.SIGTERM):
         yield
+
+
+def end_by_exit_code() -> None:
+    """Let this process end with the exit code that it gives, whatever interrupt it has handled.
+
+    CPython notes a KeyboardInterrupt that passes through ``exec`` of a text, as it does when Ctrl-C
+    meets the making of a dataclass; under ``python -m`` it then ends by SIGINT, whoever handled the
+    exception. The next ``exec`` clears the note.
+    """
+    exec("")
