@@ -153,6 +153,9 @@ def test_a_start_of_a_cluster_ends_with_its_nodes(
     tmp_path: Path, count: int, number: signal.Signals
 ) -> None:
     file = write_lab_spec(tmp_path)
+    # A broker that cannot reach the controller: the start goes on until it is interrupted.
+    cut = "{ at_ms: 0, mode: cut, from: broker-1, to: controller }"
+    file.write_text(file.read_text().replace("faults: []", f"faults: [{cut}]"))
     command = Command("up", "--config", str(file))
     command.until_nodes(tmp_path, count)
     assert command.interrupt(whole_group=True, number=number) == (INTERRUPTED[0], [INTERRUPTED[1]])
