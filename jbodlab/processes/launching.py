@@ -53,6 +53,7 @@ class Launched:
         self.pid = pid
         self._launcher = launcher
         self._end = os.pidfd_open(pid)
+        self._asking = threading.Lock()
         self._code: int | None = None
 
     def __del__(self) -> None:
@@ -62,16 +63,20 @@ class Launched:
     def wait(self, timeout: float) -> int:
         """Wait so many seconds for its end; return its exit code, as ``subprocess`` has it.
 
+        It may be called from several threads.
+
         Raises:
             TimeoutExpired: it lives.
             ChildProcessError: it ended, and so did the launcher, which alone knew how.
         """
-        if self._code is None:
-            poll = select.poll()
-            poll.register(self._end, select.POLLIN)
-            if not poll.poll(max(0.0, timeout) * 1000):
-                raise subprocess.TimeoutExpired([str(self.pid)], timeout)
-            self._code = self._launcher.exit_code_of(self.pid)
+        poll = select.poll()
+        poll.register(self._end, select.POLLIN)
+        if not poll.poll(max(0.0, timeout) * 1000):
+            raise subprocess.TimeoutExpired([str(self.pid)], timeout)
+        # The launcher can tell it once: a child that was reaped is nobody's any more.
+        with self._asking, interrupts_deferred():
+            if self._code is None:
+                self._code = self._launcher.exit_code_of(self.pid)
         return self._code
 
 

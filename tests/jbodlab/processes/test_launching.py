@@ -8,6 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -41,8 +43,19 @@ def waiting_broker(forking: Launcher, tmp_path: Path) -> Generator[Launched]:
     while "listening" not in log.read_text():
         assert time.monotonic() < deadline, log.read_text()
     yield broker
-    os.kill(broker.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):
+        os.kill(broker.pid, signal.SIGKILL)
     broker.wait(DEADLINE_S)
+
+
+def test_all_threads_that_wait_for_one_process_are_told_how_it_ended(
+    forking: Launcher, waiting_broker: Launched
+) -> None:
+    with ThreadPoolExecutor(8) as threads:
+        codes = [threads.submit(waiting_broker.wait, DEADLINE_S) for _ in range(8)]
+        os.kill(waiting_broker.pid, signal.SIGKILL)
+    assert [code.result() for code in codes] == [-signal.SIGKILL] * 8
+    assert forking.is_running
 
 
 def sockets(pid: int) -> set[str]:
