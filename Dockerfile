@@ -20,6 +20,11 @@ RUN python -m pip install --no-cache-dir --no-deps ./source && rm -r ./source
 
 COPY compose.cluster.yaml ./
 
+# Whoever the processes run as may write here, and in the volumes that begin as copies of these.
+RUN for dir in . controller metrics b1 b1/d1 b1/d2 b1/d3 b2 b2/d1 b2/d2 b2/d3 b3 b3/d1 b3/d2 b3/d3; do \
+    mkdir -p data/$dir && chmod 1777 data/$dir; done
+USER 1000:1000
+
 # A broker or the controller ends cleanly on SIGTERM, which is what `docker stop` sends.
 STOPSIGNAL SIGTERM
 CMD ["python", "-m", "jbodlab.controller", "--config", "compose.cluster.yaml"]

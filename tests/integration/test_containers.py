@@ -6,6 +6,7 @@ The commands run as they stand, in a fresh virtual environment in place of the i
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -38,7 +39,7 @@ def compose_spec() -> ClusterSpec:
 
 def dockerfile() -> list[tuple[str, str]]:
     """Return the Dockerfile's instructions in order."""
-    lines = (ROOT / "Dockerfile").read_text().splitlines()
+    lines = (ROOT / "Dockerfile").read_text().replace("\\\n", "").splitlines()
     kept = [line for line in lines if line.strip() and not line.startswith("#")]
     return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in kept)]
 
@@ -72,6 +73,27 @@ def test_every_log_dir_is_a_volume_of_its_own() -> None:
             mounted.append(volumes[inside])
     assert len(dict.fromkeys(mounted)) == 9
     assert [name for name in mounted if name not in compose()["volumes"]] == []
+
+
+def test_a_container_is_healthy_when_its_process_takes_connections() -> None:
+    ports = {"controller": compose_spec().controller.port}
+    ports.update((f"broker-{broker.id}", broker.port) for broker in compose_spec().brokers)
+    tests = {name: each["healthcheck"]["test"][-1] for name, each in services().items()}
+    assert {name: re.findall(r"\d{5}", test) for name, test in tests.items()} == {
+        name: [str(port)] for name, port in ports.items()
+    }
+
+
+def test_whoever_the_processes_run_as_may_write_into_every_volume() -> None:
+    (workdir,) = [rest for word, rest in dockerfile() if word == "WORKDIR"]
+    (made,) = [rest for word, rest in dockerfile() if word == "RUN" and "chmod 1777" in rest]
+    mounts = [line.partition(":")[2] for each in services().values() for line in each["volumes"]]
+    assert [
+        each
+        for each in mounts
+        if each.removeprefix(f"{workdir}/data/") not in re.split(r"[ ;]", made)
+    ] == []
+    assert ("USER", "1000:1000") in dockerfile()
 
 
 def test_clients_on_the_host_reach_what_the_brokers_advertise() -> None:
