@@ -46,13 +46,17 @@ def making_options(archive: Path) -> str:
 
 
 def keep_archive(archive: Path) -> None:
-    """End Java, which writes the archive, and put it in its place. Spark has been stopped."""
+    """End Java, which writes the archive, and put it in its place. Spark has been stopped.
+
+    Nothing is done where ``spark-submit`` started Java: it waits for this Python, and ends Java.
+    """
     gateway: Any = SparkContext._gateway  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-    if gateway is None or archive.exists():
+    process = getattr(gateway, "proc", None)
+    if process is None or archive.exists():
         return
     gateway.shutdown()
-    gateway.proc.stdin.close()
-    gateway.proc.wait(_DUMP_S_MAX)
+    process.stdin.close()
+    process.wait(_DUMP_S_MAX)
     unfinished = _unfinished(archive)
     if unfinished.exists():
         unfinished.replace(archive)

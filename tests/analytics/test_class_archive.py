@@ -1,8 +1,10 @@
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from pyspark import SparkContext
 
-from analytics.class_archive import archive_of, archive_options, making_options
+from analytics.class_archive import archive_of, archive_options, keep_archive, making_options
 
 
 def java(folder: Path) -> Path:
@@ -32,3 +34,14 @@ def test_an_archive_is_used_when_it_is_there_and_made_else(tmp_path: Path) -> No
 def test_without_a_cache_folder_no_archive_is_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert making_options(tmp_path / "file" / "spark.jsa") == ""
+
+
+@pytest.mark.parametrize("started", [{}, {"proc": None}])
+def test_a_java_that_spark_submit_started_is_left_running(
+    started: dict[str, None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[str] = []
+    gateway = SimpleNamespace(shutdown=lambda: ended.append("gateway"), **started)
+    monkeypatch.setattr(SparkContext, "_gateway", gateway)
+    keep_archive(tmp_path / "spark.jsa")
+    assert ended == []
