@@ -190,6 +190,8 @@ def plan_finding(rows: Rows) -> str | None:
     )
     replicas = count_text(found[0][c.MOVED_REPLICA_COUNT], "replica")
     moved = f"{replicas}, {size_text(found[0][c.MOVED_BYTES])}"
+    if not found[0][c.MOVED_REPLICA_COUNT]:
+        moved = "nothing"
     return f"The plan moves {moved}; largest by mean: {told}."
 
 

@@ -203,9 +203,9 @@ ANSWERS: Final = {
             any_value(largest) FILTER (moment = 'now') AS largest_by_mean_now,
             any_value(gini) FILTER (moment = 'then') AS gini_then,
             any_value(largest) FILTER (moment = 'then') AS largest_by_mean_then,
-            any_value(moved_replica_count) AS moved_replica_count,
-            any_value(moved_bytes) AS moved_bytes
-        FROM scored JOIN moved USING ({RUN}) GROUP BY {RUN}, measure"""
+            coalesce(any_value(moved_replica_count), 0) AS moved_replica_count,
+            coalesce(any_value(moved_bytes), 0) AS moved_bytes
+        FROM scored LEFT JOIN moved USING ({RUN}) GROUP BY {RUN}, measure"""
     ),
     "comparisons": Made(
         f"""

@@ -41,7 +41,7 @@ def plan_scores(
     Measures: bytes, and write_bytes_per_s (each replica writes what its leader does). All log dirs
     that are online count, with what the last sample of each replica says; a replica that the plan
     leaves to "any" log dir stays where it is on its broker, else it goes to no log dir and only
-    counts as moved.
+    counts as moved. A run in which the plan moves nothing scores the same before and after.
     """
     now = _replicas_now(replicas).join(
         partitions.select(*c.RUN, *_PARTITION, c.WRITE_BYTES_PER_S),
@@ -62,7 +62,8 @@ def plan_scores(
     after = _scores(places, then).toDF(*key, c.GINI_THEN, c.LARGEST_BY_MEAN_THEN)
     return (
         before.join(after, on=key, how="inner")
-        .join(moved, on=list(c.RUN), how="inner")
+        .join(moved, on=list(c.RUN), how="left")
+        .fillna(0, subset=[c.MOVED_REPLICA_COUNT, c.MOVED_BYTES])
         .orderBy(*key)
     )
 

@@ -1,5 +1,5 @@
-from analytics.findings import findings, latest_run, rows_of_run, shortened
-from tests.analytics.told import RUN, tables
+from analytics.findings import findings, latest_run, plan_finding, rows_of_run, shortened
+from tests.analytics.told import RUN, of_run, tables
 
 
 def said(**changed: list[object]) -> list[str]:
@@ -43,3 +43,15 @@ def test_no_slow_disk_and_nothing_beyond_chance_are_findings_too() -> None:
     text = said(slow_log_dirs=[slow], comparisons=[same])
     assert "No log dir is slow among its siblings (z-score above 3.5)." in text
     assert "Nothing differs from run run-1 beyond chance (95 %)." in text
+
+
+def test_a_plan_that_moves_nothing_is_told_as_such() -> None:
+    told = of_run(
+        measure="bytes",
+        largest_by_mean_now=2.0,
+        largest_by_mean_then=2.0,
+        moved_replica_count=0,
+        moved_bytes=0,
+    )
+    found = plan_finding({"plan_scores": [told]})
+    assert found == "The plan moves nothing; largest by mean: bytes 2.00 to 2.00."

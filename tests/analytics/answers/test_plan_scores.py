@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from analytics.answers.plan_scores import PLAN, plan_scores
 from analytics.transforms.log_dirs import log_dirs
 from analytics.transforms.partitions import partitions
-from tests.analytics.frames import LOG_DIR, REPLICA, changed, frame_of, picked
+from tests.analytics.frames import LOG_DIR, REPLICA, changed, frame_of, made, picked
 
 pytestmark = pytest.mark.sampled_among("tables of a report", kept=14)
 
@@ -38,3 +38,18 @@ def test_a_plan_is_scored_by_what_log_dirs_hold_before_and_after(
         ("write_bytes_per_s", 2.0, 1.0, 0.5, 0.0),
     ]
     assert picked(found, "moved_replica_count", "moved_bytes") == [(1, 200), (1, 200)]
+
+
+def test_a_plan_that_moves_nothing_scores_the_same_before_and_after(spark: SparkSession) -> None:
+    dirs = [changed(LOG_DIR, log_dir=name) for name in ("/d1", "/d2")]
+    rows = frame_of(spark, "replica", [changed(REPLICA, size_bytes=100)])
+    stay = {"topic": "orders", "partition": 0, "replicas": [1], "log_dirs": ["/d1"]}
+    found = plan_scores(
+        made(spark, [{"partitions": [stay]}], PLAN),
+        log_dirs(frame_of(spark, "log_dir", dirs), rows),
+        rows,
+        partitions(rows),
+    ).where("measure = 'bytes'")
+    columns = ("largest_by_mean_now", "largest_by_mean_then", "gini_now", "gini_then")
+    assert picked(found, *columns) == [(2.0, 2.0, 0.5, 0.5)]
+    assert picked(found, "moved_replica_count", "moved_bytes") == [(0, 0)]
