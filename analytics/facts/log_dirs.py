@@ -25,13 +25,19 @@ def log_dir_facts(rows: DataFrame, bucket: str) -> DataFrame:
     what is usable (null unless it grows). Rates are between the bucket's first and last sample.
     """
     last = F.struct(c.AT_MS, c.USED_BYTES, c.TOTAL_BYTES, c.USABLE_BYTES, c.REPLICA_COUNT)
-    grouped = rows.groupBy(bucket_of(bucket), *_KEY).agg(
-        F.max(last).alias("last"),
-        F.avg(F.col(c.ONLINE).cast("int")).alias(c.ONLINE_SHARE),
-        (F.regr_slope(c.USED_BYTES, c.AT_MS) * 1000).alias(c.USED_BYTES_PER_S),
-        F.avg(c.QUEUE_DEPTH_COUNT).alias(c.QUEUE_DEPTH_MEAN),
-        F.max(c.QUEUE_DEPTH_COUNT).alias(c.QUEUE_DEPTH_MAX),
-        samples_of(c.AT_MS, c.APPEND_BYTES_TOTAL, c.APPEND_COUNT_TOTAL).alias("samples"),
+    # Of times since 1970 a slope would lose what grows slowly to rounding.
+    at_ms = F.col(c.AT_MS) - F.unix_millis("window.start")
+    grouped = (
+        rows.withColumn("window", bucket_of(bucket))
+        .groupBy("window", *_KEY)
+        .agg(
+            F.max(last).alias("last"),
+            F.avg(F.col(c.ONLINE).cast("int")).alias(c.ONLINE_SHARE),
+            (F.regr_slope(c.USED_BYTES, at_ms) * 1000).alias(c.USED_BYTES_PER_S),
+            F.avg(c.QUEUE_DEPTH_COUNT).alias(c.QUEUE_DEPTH_MEAN),
+            F.max(c.QUEUE_DEPTH_COUNT).alias(c.QUEUE_DEPTH_MAX),
+            samples_of(c.AT_MS, c.APPEND_BYTES_TOTAL, c.APPEND_COUNT_TOTAL).alias("samples"),
+        )
     )
     samples, total = F.col("samples"), F.col(f"last.{c.TOTAL_BYTES}")
     usable, slope = F.col(f"last.{c.USABLE_BYTES}"), F.col(c.USED_BYTES_PER_S)
