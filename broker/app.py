@@ -103,9 +103,10 @@ class Broker:
         self._loop = asyncio.get_running_loop()
         self._end: asyncio.Future[ExitCode] = self._loop.create_future()
         self._parts = Parts(spec, self._own, world, self._end_with)
-        config = self._parts.config
+        config, find = self._parts.config, self._parts.config_news.scram_credentials.find
         self._doors = {
-            each.name: door_of(each.name, each.protocol, config) for each in self._own.listeners
+            each.name: door_of(each.name, each.protocol, config, find)
+            for each in self._own.listeners
         }
         self.broker_control = self._make_control()
         """What the control endpoint shows and does."""
@@ -287,6 +288,7 @@ class Broker:
             ("topic-configs", parts.topic_configs.run),
             ("group-configs", parts.group_configs.run),
             ("acls", parts.config_news.acls.run),
+            ("scram-credentials", parts.config_news.scram_credentials.run),
             ("auto-topics", parts.auto_topics.run),
             ("log-dir-returns", parts.returns.run),
             ("move-throttles", parts.move_throttles.run),

@@ -35,6 +35,7 @@ from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnPorts
 from broker.lifecycle.metric_topic import MetricTopic, MetricTopicPorts
 from broker.lifecycle.move_throttles import MoveThrottles
 from broker.lifecycle.producer_ids import ProducerIds
+from broker.lifecycle.scram_credentials import ScramCredentials
 from broker.lifecycle.session import ControllerSession, SessionPorts
 from broker.lifecycle.topic_configs import TopicConfigs
 from broker.lifecycle.zookeeper_plane import follow_config_changes, zookeeper_plane
@@ -131,7 +132,8 @@ class Parts:
         own_id, topics, brokers = self._own.id, self.topic_configs, self.broker_configs
         follow_config_changes(self.control_plane, own_id, topics, brokers)
         acls = Acls(self.link, make_authorizer(self.config))
-        return ConfigNews(brokers, topics, self.group_configs, acls)
+        scram = ScramCredentials(self.link, self._own.listeners)
+        return ConfigNews(brokers, topics, self.group_configs, acls, scram)
 
     def _journal(self) -> JournalKnowledge:
         return JournalKnowledge(self.log_dirs.values, lambda: reported_topics(self.engine.state))

@@ -198,7 +198,7 @@ class JournalFile:
             OSError: the folder cannot be used.
         """
         self._data_dir.mkdir(parents=True, exist_ok=True)
-        self._lock = os.open(self._data_dir / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._lock = os.open(self._data_dir / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -241,7 +241,7 @@ class JournalFile:
         self._fd = self._lock = None
 
     def _open_file(self, path: Path) -> int:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o644)
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
 
     def _sync_dir(self) -> None:
         descriptor = os.open(self._data_dir, os.O_RDONLY | os.O_DIRECTORY)

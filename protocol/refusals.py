@@ -44,6 +44,13 @@ from protocol.messages.reassignments import (
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
+from protocol.messages.scram import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    AlterUserScramCredentialsResult,
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+)
 from protocol.messages.topics import (
     CreatableTopicResult,
     CreatePartitionsRequest,
@@ -85,6 +92,30 @@ def refuse_delete_acls(
         error_code=error.code, error_message=error.message or None, matching_acls=[]
     )
     return DeleteAclsResponse(filter_results=[result for _ in request.filters])
+
+
+def refuse_describe_scram_credentials(
+    _request: DescribeUserScramCredentialsRequest, _version: int, error: KafkaError
+) -> DescribeUserScramCredentialsResponse:
+    """Put the error at the top."""
+    return DescribeUserScramCredentialsResponse(
+        error_code=error.code, error_message=error.message or None, results=[]
+    )
+
+
+def refuse_alter_scram_credentials(
+    request: AlterUserScramCredentialsRequest, _version: int, error: KafkaError
+) -> AlterUserScramCredentialsResponse:
+    """Put the error at each user, who is named once."""
+    changes = (*request.deletions, *request.upsertions)
+    return AlterUserScramCredentialsResponse(
+        results=[
+            AlterUserScramCredentialsResult(
+                user=user, error_code=error.code, error_message=error.message or None
+            )
+            for user in sorted(dict.fromkeys(change.name for change in changes))
+        ]
+    )
 
 
 def refuse_create_topics(

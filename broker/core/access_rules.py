@@ -319,6 +319,8 @@ RULES: Final[dict[str, Rule]] = {
     "DescribeAcls": _DESCRIBE,
     "CreateAcls": _ALTER,
     "DeleteAcls": _ALTER,
+    "DescribeUserScramCredentials": _DESCRIBE,
+    "AlterUserScramCredentials": _ALTER,
     "DescribeConfigs": _configs(Op.DESCRIBE_CONFIGS),
     "AlterConfigs": _configs(Op.ALTER_CONFIGS),
     "AlterReplicaLogDirs": _ALTER,

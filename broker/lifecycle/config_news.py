@@ -10,8 +10,13 @@ from broker.lifecycle.acls import Acls
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.fetched_configs import FetchedConfigs
 from broker.lifecycle.group_configs import GroupConfigs
+from broker.lifecycle.scram_credentials import ScramCredentials
 from broker.lifecycle.topic_configs import TopicConfigs
-from protocol.configs.messages import CHANGED_ACLS, CHANGED_GROUP_CONFIGS
+from protocol.configs.messages import (
+    CHANGED_ACLS,
+    CHANGED_GROUP_CONFIGS,
+    CHANGED_SCRAM_CREDENTIALS,
+)
 from protocol.ids import LEADER_DURING_DELETE
 from protocol.messages.control import UpdateMetadataRequest
 
@@ -28,13 +33,15 @@ class ConfigNews:
         topic_configs: TopicConfigs,
         group_configs: GroupConfigs,
         acls: Acls,
+        scram_credentials: ScramCredentials,
     ) -> None:
-        self.acls = acls
+        self.acls, self.scram_credentials = acls, scram_credentials
         self._topic_configs = topic_configs
         self._by_row: dict[str, FetchedConfigs] = {
             _OF_BROKERS: broker_configs,
             CHANGED_GROUP_CONFIGS: group_configs,
             CHANGED_ACLS: acls,
+            CHANGED_SCRAM_CREDENTIALS: scram_credentials,
         }
         self._controller_epoch = 0
 
@@ -64,7 +71,7 @@ class ConfigNews:
             await self._topic_configs.refresh(changed)
 
     async def registered(self) -> None:
-        """Have this broker's own configs, those of groups, and ACLs, before it is unfenced."""
+        """Have this broker's own configs, those of groups, ACLs, SCRAM, before it is unfenced."""
         for cache in self._by_row.values():
             await cache.refresh()
 

@@ -7,10 +7,11 @@ Source: ConfigHelper.scala, KIP-700.
 from __future__ import annotations
 
 from controller.core.events import RequestArrived
+from controller.core.scram import described_to_brokers
 from controller.core.state import Broker
 from controller.core.step import Step
 from protocol.configs.group_parsing import describe_group_configs
-from protocol.configs.messages import described_entry, not_described
+from protocol.configs.messages import SCRAM_CREDENTIALS, described_entry, not_described
 from protocol.configs.parsing import (
     DescribedConfig,
     describe_dynamic_configs,
@@ -62,17 +63,20 @@ def describe_cluster(step: Step, event: RequestArrived) -> None:
 
 
 def list_config_resources(step: Step, event: RequestArrived) -> None:
-    """Serve ListConfigResources v0-1 to brokers: the groups that have configs."""
+    """Serve ListConfigResources v0-1 to brokers: groups with configs, users with SCRAM."""
     request: ListConfigResourcesRequest = event.request
-    groups = (
-        sorted(step.state.group_configs) if ResourceType.GROUP in request.resource_types else []
-    )
+    names: dict[int, list[str]] = {
+        ResourceType.GROUP: sorted(step.state.group_configs),
+        SCRAM_CREDENTIALS: sorted(step.state.scram_credentials),
+    }
     step.answer(
         event.token,
         ListConfigResourcesResponse(
             config_resources=[
-                ConfigResource(resource_name=name, resource_type=ResourceType.GROUP)
-                for name in groups
+                ConfigResource(resource_name=name, resource_type=kind)
+                for kind in names
+                if kind in request.resource_types
+                for name in names[kind]
             ]
         ),
     )
@@ -92,6 +96,8 @@ def _cluster_broker(broker: Broker) -> DescribeClusterBroker:
 def _describe(
     step: Step, resource: DescribeConfigsResource, event: RequestArrived
 ) -> DescribeConfigsResult:
+    if resource.resource_type == SCRAM_CREDENTIALS:
+        return described_to_brokers(step, resource)
     try:
         described = _described(step, resource.resource_type, resource.resource_name)
     except KafkaError as error:

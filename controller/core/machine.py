@@ -22,6 +22,7 @@ from controller.core import (
     preferred,
     reassignment,
     removals,
+    scram,
     throttles,
     topics,
 )
@@ -63,6 +64,10 @@ from protocol.messages.reassignments import (
     AlterPartitionReassignmentsRequest,
     ListPartitionReassignmentsRequest,
 )
+from protocol.messages.scram import (
+    AlterUserScramCredentialsRequest,
+    DescribeUserScramCredentialsRequest,
+)
 from protocol.messages.topics import (
     CreatePartitionsRequest,
     CreateTopicsRequest,
@@ -92,6 +97,8 @@ SERVED: Final[dict[type[Any], Serve]] = {
     CreateAclsRequest: acls.create_acls,
     DescribeAclsRequest: acls.describe_acls,
     DeleteAclsRequest: acls.delete_acls,
+    DescribeUserScramCredentialsRequest: scram.describe_credentials,
+    AlterUserScramCredentialsRequest: scram.alter_credentials,
 }
 """Request class -> the rule that answers it, at once or later."""
 

@@ -23,6 +23,7 @@ from controller.core.reassignment_records import (
     ThrottlesClaimed,
     ThrottlesReleased,
 )
+from controller.core.scram_records import SCRAM_RECORDS
 from controller.core.state import EPOCH_STARTS_MAX, Broker, ClusterState, Endpoint, Partition, Topic
 from protocol.ids import TopicPartition
 
@@ -375,6 +376,7 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     GroupConfigsChanged,
     AclsCreated,
     AclsDeleted,
+    *SCRAM_RECORDS,
 )
 
 

@@ -36,6 +36,7 @@ from controller.core.records import (
     TopicCreated,
     leadership_of,
 )
+from controller.core.scram_records import stored_credentials
 from controller.core.state import Broker, ClusterState, Topic
 
 
@@ -58,6 +59,7 @@ def snapshot(state: ClusterState) -> list[Record]:
             for name, configs in state.group_configs.items()
         ),
         *([AclsCreated(tuple(state.acls))] if state.acls else []),
+        *stored_credentials(state),
         *(ReplicasProbed(broker_id, tuple(tps), ()) for broker_id, tps in state.offline.items()),
         *(RemovalsPending(broker_id, tuple(tps)) for broker_id, tps in state.removed.items()),
         *(

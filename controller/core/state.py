@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 from protocol.acls.model import AclBinding
 from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
+from protocol.security.scram import ScramCredential
 
 INITIAL_LEADER_EPOCH: Final = 0
 INITIAL_PARTITION_EPOCH: Final = 0
@@ -161,6 +162,10 @@ class ClusterState:
     """
     acls: dict[AclBinding, None] = field(default_factory=dict[AclBinding, None])
     """In the order in which they were created."""
+    scram_credentials: dict[str, dict[str, ScramCredential]] = field(
+        default_factory=dict[str, dict[str, ScramCredential]]
+    )
+    """User -> mechanism -> what is stored; no user without any."""
     reassigning: dict[TopicPartition, None] = field(default_factory=dict[TopicPartition, None])
     """The partitions being reassigned."""
     throttled_topics: dict[str, None] = field(default_factory=dict[str, None])

@@ -3,10 +3,11 @@
 Serves: CreateTopics (19), DeleteTopics (20), CreatePartitions (37), ElectLeaders (43),
 AlterPartitionReassignments (45), ListPartitionReassignments (46), DescribeConfigs (32),
 AlterConfigs (33), IncrementalAlterConfigs (44), DescribeCluster (60), ListConfigResources (74),
-DescribeAcls (29), CreateAcls (30), DeleteAcls (31).
+DescribeAcls (29), CreateAcls (30), DeleteAcls (31), DescribeUserScramCredentials (50),
+AlterUserScramCredentials (51).
 Differs from Kafka: DescribeConfigs of a broker has its dynamic configs only, as in KRaft; loggers
 are the brokers' own.
-ListConfigResources names groups alone: brokers know the rest.
+ListConfigResources names groups, and to brokers users with SCRAM credentials; brokers know the rest.
 Versions: all.
 """
 
@@ -15,6 +16,7 @@ from __future__ import annotations
 from controller.handlers import serve
 from protocol.refusals import (
     refuse_alter_configs,
+    refuse_alter_scram_credentials,
     refuse_create_acls,
     refuse_create_partitions,
     refuse_create_topics,
@@ -23,6 +25,7 @@ from protocol.refusals import (
     refuse_describe_acls,
     refuse_describe_cluster,
     refuse_describe_configs,
+    refuse_describe_scram_credentials,
     refuse_elect_leaders,
     refuse_incremental_alter_configs,
     refuse_list_config_resources,
@@ -44,3 +47,5 @@ serve("ListConfigResources", "0-1", refuse_list_config_resources)
 serve("DescribeAcls", "0-3", refuse_describe_acls)
 serve("CreateAcls", "0-3", refuse_create_acls)
 serve("DeleteAcls", "0-3", refuse_delete_acls)
+serve("DescribeUserScramCredentials", "0", refuse_describe_scram_credentials)
+serve("AlterUserScramCredentials", "0", refuse_alter_scram_credentials)

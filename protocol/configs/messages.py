@@ -25,6 +25,10 @@ CHANGED_GROUP_CONFIGS: Final = ":groups"
 """The row of an UpdateMetadata that tells brokers to ask for groups' configs; no topic's name."""
 CHANGED_ACLS: Final = ":acls"
 """The row that tells brokers with an authorizer to ask for the ACLs."""
+CHANGED_SCRAM_CREDENTIALS: Final = ":scram"
+"""The row that tells brokers with a listener of SASL to ask for the stored SCRAM credentials."""
+SCRAM_CREDENTIALS: Final = 127
+"""The type of resource, none of Kafka's, under which the controller tells them to brokers alone."""
 
 
 def alter_response(

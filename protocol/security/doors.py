@@ -15,13 +15,15 @@ from protocol.security.sasl_client import authenticates
 from protocol.security.sasl_gate import SaslGate
 from protocol.security.sasl_session import SaslSession
 from protocol.security.tls import client_context, principal_by_certificate, server_context
-from protocol.security.users import login_of, mechanisms_of
+from protocol.security.users import Stored, login_of, mechanisms_of
 from protocol.transport.door import Door, Entrance, Key
 from protocol.transport.link_owner import Dispatch
 
 
-def door_of(listener: str, protocol: SecurityProtocol, config: BrokerConfig) -> Door:
-    """Return the door of one listener.
+def door_of(
+    listener: str, protocol: SecurityProtocol, config: BrokerConfig, stored: Stored | None = None
+) -> Door:
+    """Return the door of one listener, with what finds ``stored`` SCRAM credentials.
 
     Raises:
         SecurityConfigError: the configuration makes no TLS context.
@@ -33,7 +35,7 @@ def door_of(listener: str, protocol: SecurityProtocol, config: BrokerConfig) -> 
         by_certificate = principal_by_certificate(mapping.name_of)
         door = door._replace(tls=context, principal_of=by_certificate)
     if protocol.is_sasl:
-        mechanisms = mechanisms_of(config)
+        mechanisms = mechanisms_of(config, stored)
         unknown_bytes_max = config.sasl_server_max_receive_size
 
         def admit(entrance: Entrance, connection: ServerConnection, behind: Dispatch) -> Dispatch:

@@ -21,6 +21,7 @@ ITERATIONS_MAX: Final = 16384
 _GS2_HEADERS: Final = ("n,", "y,")
 _CLIENT_KEY: Final = b"Client Key"
 _SERVER_KEY: Final = b"Server Key"
+_KEPT_AS_BASE64: Final = ("salt", "stored_key", "server_key")
 
 
 class ScramCredential(NamedTuple):
@@ -30,6 +31,30 @@ class ScramCredential(NamedTuple):
     stored_key: bytes
     server_key: bytes
     iterations: int
+
+    def __repr__(self) -> str:
+        """Hide salt and keys from logs."""
+        return f"ScramCredential(iterations={self.iterations})"
+
+
+def credential_text(credential: ScramCredential) -> str:
+    """Return the text that Kafka stores. Source: ScramCredentialUtils.credentialToString."""
+    fields = {name: _base64(getattr(credential, name)) for name in _KEPT_AS_BASE64}
+    written = ",".join(f"{name}={value}" for name, value in fields.items())
+    return f"{written},iterations={credential.iterations}"
+
+
+def credential_from_text(text: str) -> ScramCredential:
+    """Read what ``credential_text`` wrote.
+
+    Raises:
+        InvalidTokenError: it is no such text.
+    """
+    fields = dict(part.partition("=")[::2] for part in text.split(","))
+    if set(fields) != {*_KEPT_AS_BASE64, "iterations"} or not fields["iterations"].isdecimal():
+        raise InvalidTokenError("no text of a SCRAM credential")
+    salt, stored_key, server_key = (_decoded(fields[name]) for name in _KEPT_AS_BASE64)
+    return ScramCredential(salt, stored_key, server_key, int(fields["iterations"]))
 
 
 def salted_password(mechanism: str, password: str, salt: bytes, iterations: int) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Final
+from typing import Final, TypeAlias
 
 from protocol.configs.security import SecurityConfig
 from protocol.security.sasl import PLAIN, Mechanism, PlainServer
@@ -22,6 +22,8 @@ from protocol.security.scram import (
 from protocol.security.tls import SecurityConfigError
 
 USERS: Final = "jbodlab.sasl.users"
+Stored: TypeAlias = Callable[[str, str], ScramCredential | None]
+"""(mechanism, user) -> the stored credential."""
 _SALT_BYTES: Final = 16
 _NONCE_BYTES: Final = 24
 
@@ -43,8 +45,11 @@ def users_of(config: SecurityConfig) -> dict[str, str]:
     return found
 
 
-def mechanisms_of(config: SecurityConfig) -> Mechanisms:
+def mechanisms_of(config: SecurityConfig, stored: Stored | None = None) -> Mechanisms:
     """Return what begins the exchanges that a broker's listeners take.
+
+    A ``stored`` credential wins over the user of that name in ``config``, but not over the one who
+    nodes are to each other: nodes know that one's password by ``config`` alone.
 
     Raises:
         SecurityConfigError: as ``users_of``.
@@ -58,7 +63,10 @@ def mechanisms_of(config: SecurityConfig) -> Mechanisms:
         return credential_of(mechanism, salted, salt, ITERATIONS_MIN)
 
     def kept(mechanism: str, user: str) -> ScramCredential | None:
-        return credential(mechanism, user) if user in passwords else None
+        found = None
+        if stored is not None and user != config.jbodlab_sasl_inter_broker_user:
+            found = stored(mechanism, user)
+        return found or (credential(mechanism, user) if user in passwords else None)
 
     def scram(mechanism: str) -> ScramServer:
         nonce = secrets.token_urlsafe(_NONCE_BYTES)

@@ -43,6 +43,7 @@ from tests.deadlines import DEADLINE_S
 
 BROKER_RESOURCE = 4
 GROUP_RESOURCE = 32
+SCRAM_RESOURCE = 127
 _ACLS = 29
 
 
@@ -62,6 +63,7 @@ class FakeController:
         self.broker_configs: dict[str, dict[str, str]] = {}
         """Dynamic ones, by broker id as text; "" for all brokers."""
         self.group_configs: dict[str, dict[str, str]] = {}
+        self.scram: dict[str, dict[str, str]] = {}
         self.acls: list[DescribeAclsResource] = []
         self.acls_code = ErrorCode.NONE
         self.describe_code = ErrorCode.NONE
@@ -144,6 +146,10 @@ class FakeController:
                         ConfigResource(resource_name=group, resource_type=GROUP_RESOURCE)
                         for group in self.group_configs
                     ]
+                    + [
+                        ConfigResource(resource_name=user, resource_type=SCRAM_RESOURCE)
+                        for user in self.scram
+                    ]
                 )
             case "CreateTopics":
                 return self._create(request)
@@ -188,6 +194,10 @@ class FakeController:
             if asked.resource_type == GROUP_RESOURCE:
                 texts = self.group_configs.get(asked.resource_name, {})
                 results.append(_described(GROUP_RESOURCE, asked.resource_name, texts, source=8))
+                continue
+            if asked.resource_type == SCRAM_RESOURCE:
+                texts = self.scram.get(asked.resource_name, {})
+                results.append(_described(SCRAM_RESOURCE, asked.resource_name, texts, source=0))
                 continue
             result = DescribeConfigsResult(resource_type=2, resource_name=asked.resource_name)
             if asked.resource_name not in self.configs:

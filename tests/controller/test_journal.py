@@ -176,6 +176,18 @@ async def test_what_was_appended_is_there_for_the_next_one(
     assert groups == [(0, 0), (1, 0), (2, 2), (3, 3)]
 
 
+async def test_only_the_owner_reads_what_has_keys_in_it(
+    tmp_path: Path, executor: ThreadPoolExecutor
+) -> None:
+    journal = Journal(JournalFile(tmp_path), executor)
+    replayed = await journal.load()
+    modes = [(tmp_path / "journal.jsonl").stat().st_mode & 0o777]
+    await journal.compact(replayed.state)
+    modes.append((tmp_path / "journal.jsonl").stat().st_mode & 0o777)
+    await journal.close()
+    assert modes == [0o600, 0o600]
+
+
 async def test_a_torn_tail_is_cut_off_before_more_is_written(
     tmp_path: Path, executor: ThreadPoolExecutor
 ) -> None:

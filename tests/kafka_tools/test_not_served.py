@@ -28,11 +28,6 @@ def said(printed: Printed) -> str:
             "--add-config producer_byte_rate=5",
             "DESCRIBE_CLIENT_QUOTAS",
         ),
-        (
-            "kafka-configs --alter --entity-type users --entity-name u "
-            "--add-config SCRAM-SHA-256=[password=x]",
-            "ALTER_USER_SCRAM_CREDENTIALS",
-        ),
     ],
 )
 def test_an_api_that_is_not_served_is_named(tools: KafkaTools, command: str, api: str):

@@ -11,6 +11,7 @@ from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.config_news import ConfigNews
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.group_configs import GroupConfigs
+from broker.lifecycle.scram_credentials import ScramCredentials
 from broker.lifecycle.topic_configs import TopicConfigs
 from protocol.acls.authorizer import Authorizer
 from protocol.configs.messages import CHANGED_ACLS, CHANGED_GROUP_CONFIGS
@@ -37,6 +38,7 @@ class Lab:
             self.topic_configs,
             self.group_configs,
             Acls(link, self.authorizer),
+            ScramCredentials(link, ()),
         )
 
     def on_changed(self, config: BrokerConfig) -> None:

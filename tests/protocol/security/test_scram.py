@@ -12,7 +12,9 @@ from protocol.security.scram import (
     ScramClient,
     ScramCredential,
     ScramServer,
+    credential_from_text,
     credential_of,
+    credential_text,
     salted_password,
 )
 
@@ -88,3 +90,13 @@ def test_what_ends_no_exchange_is_refused(token: bytes) -> None:
 def test_a_client_does_not_go_on_with_another_server(token: bytes) -> None:
     with pytest.raises(InvalidTokenError, match="no first message of a server"):
         ScramClient("SCRAM-SHA-256", "user", "pencil", "nonce").evaluate(token)
+
+
+def test_a_credential_is_read_from_its_text_and_hides_its_keys() -> None:
+    credential = ScramCredential(b"salt", b"stored", b"server", 4096)
+    text = credential_text(credential)
+    assert text == "salt=c2FsdA==,stored_key=c3RvcmVk,server_key=c2VydmVy,iterations=4096"
+    assert credential_from_text(text) == credential
+    assert repr(credential) == "ScramCredential(iterations=4096)"
+    with pytest.raises(InvalidTokenError):
+        credential_from_text("salt=c2FsdA==")

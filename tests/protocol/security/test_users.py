@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from protocol.configs.broker import BrokerConfig
+from protocol.security.sasl import InvalidTokenError
 from protocol.security.sasl_client import Login
+from protocol.security.scram import ScramClient, credential_of, salted_password
 from protocol.security.tls import SecurityConfigError
 from protocol.security.users import login_of, mechanisms_of, users_of
+
+MECHANISM = "SCRAM-SHA-256"
 
 
 def test_users_are_read_and_nodes_are_one_of_them() -> None:
@@ -28,3 +32,32 @@ def test_users_that_cannot_be_read_are_refused_without_showing_them(text: str | 
 def test_nodes_must_be_a_user() -> None:
     with pytest.raises(SecurityConfigError, match="broker is none of jbodlab"):
         login_of(BrokerConfig(jbodlab_sasl_users="alice:secret"))
+
+
+def test_a_stored_credential_wins_over_the_file_but_for_the_nodes_own_user() -> None:
+    stored = credential_of(MECHANISM, salted_password(MECHANISM, "new", b"s", 4096), b"s", 4096)
+    config = BrokerConfig(jbodlab_sasl_users="broker:old,alice:old,file:old")
+    mechanisms = mechanisms_of(
+        config, lambda _, user: stored if user in ("alice", "bob", "broker") else None
+    )
+
+    def authenticates(user: str, password: str) -> bool:
+        server, client = mechanisms[MECHANISM](), ScramClient(MECHANISM, user, password, "nonce")
+        try:
+            challenge = server.evaluate(client.first())
+            assert isinstance(challenge, bytes)
+            proof = client.evaluate(challenge)
+            assert proof is not None
+            server.evaluate(proof)
+        except InvalidTokenError:
+            return False
+        return True
+
+    assert [user for user in ("alice", "bob", "broker", "file") if authenticates(user, "new")] == [
+        "alice",
+        "bob",
+    ]
+    assert [user for user in ("alice", "bob", "broker", "file") if authenticates(user, "old")] == [
+        "broker",
+        "file",
+    ]

@@ -1,0 +1,61 @@
+# confluent-kafka has types in part only.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+"""librdkafka logs in with a SCRAM credential that was stored a moment ago, until it is deleted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import (
+    AdminClient,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialDeletion,
+    UserScramCredentialUpsertion,
+)
+
+from jbodlab.processes.cluster import Cluster, running
+from jbodlab.processes.free_ports import free_ports
+from tests.deadlines import DEADLINE_S
+from tests.integration.test_secured_clients import HOST, TOPIC, cluster_file
+
+MECHANISM = ScramMechanism.SCRAM_SHA_256
+
+
+def log_in(port: int, password: str, timeout_s: float) -> Any:
+    """Return the topics that carol sees."""
+    admin = AdminClient(
+        {
+            "bootstrap.servers": f"{HOST}:{port}",
+            "security.protocol": "SASL_PLAINTEXT",
+            "sasl.mechanism": "SCRAM-SHA-256",
+            "sasl.username": "carol",
+            "sasl.password": password,
+        }
+    )
+    return admin.list_topics(timeout=timeout_s).topics
+
+
+@pytest.mark.integration
+def test_a_stored_credential_lets_in_until_it_is_deleted(tmp_path: Path) -> None:
+    *own, control_port, controller = free_ports(7)
+    names = ("NODES", "TOOLS", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
+    ports: dict[str, int] = dict(zip(names, own, strict=True))
+    with running(Cluster(cluster_file(tmp_path, ports, control_port, controller))):
+        admin = AdminClient({"bootstrap.servers": f"{HOST}:{ports['TOOLS']}"})
+        change: Any = UserScramCredentialUpsertion(
+            "carol", ScramCredentialInfo(MECHANISM, 8192), b"sesame"
+        )
+        admin.alter_user_scram_credentials([change])["carol"].result(DEADLINE_S)
+        described: Any = admin.describe_user_scram_credentials(["carol"])["carol"]
+        (info,) = described.result(DEADLINE_S).scram_credential_infos
+        assert (info.mechanism, info.iterations) == (MECHANISM, 8192)
+        assert TOPIC in log_in(ports["SASL_PLAINTEXT"], "sesame", DEADLINE_S)
+        deletion: Any = UserScramCredentialDeletion("carol", MECHANISM)
+        admin.alter_user_scram_credentials([deletion])["carol"].result(DEADLINE_S)
+        with pytest.raises(KafkaException):
+            log_in(ports["SASL_PLAINTEXT"], "sesame", 3)
