@@ -50,7 +50,8 @@ def credential_from_text(text: str) -> ScramCredential:
     Raises:
         InvalidTokenError: it is no such text.
     """
-    fields = dict(part.partition("=")[::2] for part in text.split(","))
+    parts = (part.partition("=") for part in text.split(","))
+    fields = {name: value for name, _, value in parts}
     if set(fields) != {*_KEPT_AS_BASE64, "iterations"} or not fields["iterations"].isdecimal():
         raise InvalidTokenError("no text of a SCRAM credential")
     salt, stored_key, server_key = (_decoded(fields[name]) for name in _KEPT_AS_BASE64)

@@ -1,6 +1,6 @@
 # confluent-kafka has types in part only.
 # pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
-# pyright: reportUnknownArgumentType=false
+# pyright: reportUnknownArgumentType=false, reportPrivateImportUsage=false
 """librdkafka logs in with a SCRAM credential that was stored a moment ago, until it is deleted."""
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def test_a_stored_credential_lets_in_until_it_is_deleted(tmp_path: Path) -> None
             "carol", ScramCredentialInfo(MECHANISM, 8192), b"sesame"
         )
         admin.alter_user_scram_credentials([change])["carol"].result(DEADLINE_S)
-        described: Any = admin.describe_user_scram_credentials(["carol"])["carol"]
-        (info,) = described.result(DEADLINE_S).scram_credential_infos
+        described: Any = admin.describe_user_scram_credentials(["carol"])
+        (info,) = described["carol"].result(DEADLINE_S).scram_credential_infos
         assert (info.mechanism, info.iterations) == (MECHANISM, 8192)
         assert TOPIC in log_in(ports["SASL_PLAINTEXT"], "sesame", DEADLINE_S)
         deletion: Any = UserScramCredentialDeletion("carol", MECHANISM)
