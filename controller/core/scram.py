@@ -168,7 +168,7 @@ def _described(stored: _Credentials, user: str, times: int) -> DescribeUserScram
     elif user not in stored:
         code = ErrorCode.RESOURCE_NOT_FOUND
         message = f"Attempt to describe a user credential that does not exist: {user}"
-    found = {} if message else stored[user]
+    found: Mapping[str, ScramCredential] = {} if message else stored[user]
     return DescribeUserScramCredentialsResult(
         user=user,
         error_code=code,

@@ -7,7 +7,7 @@ DescribeAcls (29), CreateAcls (30), DeleteAcls (31), DescribeUserScramCredential
 AlterUserScramCredentials (51).
 Differs from Kafka: DescribeConfigs of a broker has its dynamic configs only, as in KRaft; loggers
 are the brokers' own.
-ListConfigResources names groups, and to brokers users with SCRAM credentials; brokers know the rest.
+ListConfigResources names groups, and users with SCRAM credentials: brokers know the rest.
 Versions: all.
 """
 
