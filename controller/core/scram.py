@@ -118,12 +118,7 @@ def _checked(
         if change.name in errors:
             continue
         try:
-            if done.pop(change.name, None) is not None:
-                raise KafkaError(
-                    ErrorCode.DUPLICATE_RESOURCE,
-                    "A user credential cannot be altered twice in the same request",
-                )
-            _check(stored, change)
+            _check(stored, change, done.pop(change.name, None))
         except KafkaError as error:
             errors[change.name] = error
             continue
@@ -131,7 +126,12 @@ def _checked(
     return done, errors
 
 
-def _check(stored: _Credentials, change: _Change) -> None:
+def _check(stored: _Credentials, change: _Change, before: _Change | None) -> None:
+    if before is not None:
+        raise KafkaError(
+            ErrorCode.DUPLICATE_RESOURCE,
+            "A user credential cannot be altered twice in the same request",
+        )
     if not change.name:
         raise KafkaError(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
     mechanism = MECHANISMS.get(change.mechanism)
