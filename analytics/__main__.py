@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from rich.console import Console
 
@@ -101,7 +102,8 @@ def main(
     _print(report, form)
     if archive:
         sys.stdout.flush()
-        keep_archive(archive_of(java))
+        gateway: Any = SparkContext._gateway  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        keep_archive(archive_of(java), gateway)
 
 
 def _checked(place: str, *, is_topic: bool) -> list[Path]:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyspark
-from pyspark import SparkContext
 
 from analytics.cache import cache_folder
 
@@ -45,12 +44,13 @@ def making_options(archive: Path) -> str:
     return f'{_SILENT} "-XX:ArchiveClassesAtExit={_unfinished(archive)}"'
 
 
-def keep_archive(archive: Path) -> None:
-    """End Java, which writes the archive, and put it in its place. Spark has been stopped.
+def keep_archive(archive: Path, gateway: Any) -> None:
+    """End the Java of ``gateway``, which writes the archive, and put it in its place.
+
+    Spark has been stopped. PySpark's gateway has a ``proc`` where this Python started Java.
 
     Nothing is done where ``spark-submit`` started Java: it waits for this Python, and ends Java.
     """
-    gateway: Any = SparkContext._gateway  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
     process = getattr(gateway, "proc", None)
     if process is None or archive.exists():
         return

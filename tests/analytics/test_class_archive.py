@@ -2,7 +2,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from pyspark import SparkContext
 
 from analytics.class_archive import archive_of, archive_options, keep_archive, making_options
 
@@ -38,10 +37,9 @@ def test_without_a_cache_folder_no_archive_is_made(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("started", [{}, {"proc": None}])
 def test_a_java_that_spark_submit_started_is_left_running(
-    started: dict[str, None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    started: dict[str, None], tmp_path: Path
 ) -> None:
     ended: list[str] = []
     gateway = SimpleNamespace(shutdown=lambda: ended.append("gateway"), **started)
-    monkeypatch.setattr(SparkContext, "_gateway", gateway)
-    keep_archive(tmp_path / "spark.jsa")
+    keep_archive(tmp_path / "spark.jsa", gateway)
     assert ended == []

@@ -45,7 +45,7 @@ def test_a_plan_that_moves_nothing_scores_the_same_before_and_after(spark: Spark
     rows = frame_of(spark, "replica", [changed(REPLICA, size_bytes=100)])
     stay = {"topic": "orders", "partition": 0, "replicas": [1], "log_dirs": ["/d1"]}
     found = plan_scores(
-        made(spark, [{"partitions": [stay]}], PLAN),
+        made(spark, [([stay],)], PLAN),
         log_dirs(frame_of(spark, "log_dir", dirs), rows),
         rows,
         partitions(rows),
