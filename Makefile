@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy conform mixed fuzz page containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
+.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy conform mixed mixed-all mixed-demo fuzz page containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -65,7 +65,14 @@ unsampled: setup  ## the exhaustive tests of which `make test` runs a sample, in
 	$(BIN)/pytest -n $(LANES) --unsampled -m "sampled or sampled_among" --ignore=tests/mixed --costs
 
 mixed: setup  ## brokers of Apache Kafka 3.9.2 with ZooKeeper under a checking client: disks, leaders, replicas
+	$(BIN)/pytest -q --unsampled -m "not mixed_all" tests/mixed
+
+mixed-all: setup  ## the same, long stories, and the recorded ones with one to three brokers of jbodlab, as a table
 	$(BIN)/pytest -q --unsampled tests/mixed
+	$(BIN)/python -m tests.mixed
+
+mixed-demo: setup  ## break a disk of jbodlab's broker beside Apache Kafka's; Apache Kafka's controller elects
+	$(BIN)/jbodlab demo --beside kafka
 
 conform: setup  ## judge Apache Kafka by what was recorded of it, and tell how many wrong answers are noticed
 	$(BIN)/python -m tests.conformance judge --runs 1
@@ -77,8 +84,8 @@ fuzz: setup  ## random bytes into every decoder for FUZZ_S seconds
 page: setup  ## the console and a report in a real Chromium: disks are broken by click, pictures drawn
 	$(BIN)/python -m tests.browser
 
-containers: setup  ## the image and compose.yaml in a container engine: the cluster survives a broken disk
-	$(BIN)/python -m tests.containers
+containers: setup  ## the image and both compose files in a container engine; SPARK=--spark: the image with Spark, too
+	$(BIN)/python -m tests.containers $(SPARK)
 
 test-busy: setup  ## all tests beside six loops that keep the machine busy
 	$(BIN)/python -m tests.busy
@@ -137,6 +144,7 @@ restarts: setup  ## RESTARTS clean restarts and as many kill -9 under producers 
 
 report-card: setup  ## every Kafka client against a cluster whose disks fail; writes docs/clients.md
 	$(BIN)/python -m tests.clients
+	$(BIN)/python -m tests.clients --secured
 
 guide: setup  ## write the guide's reference from the code and build the site into build/guide, links checked
 	$(BIN)/python -m tests.guide
@@ -145,6 +153,7 @@ guide: setup  ## write the guide's reference from the code and build the site in
 lock: setup  ## write the lock files from requirements*.in
 	$(BIN)/uv pip compile requirements.in --no-emit-index-url --generate-hashes --no-header --no-annotate --universal --python-version 3.11 -q -o requirements.lock
 	$(BIN)/uv pip compile requirements-runtime.in -c requirements.lock --no-emit-index-url --generate-hashes --no-header --no-annotate --universal --python-version 3.11 -q -o requirements-runtime.lock
+	$(BIN)/uv pip compile requirements-spark.in -c requirements.lock --no-emit-index-url --generate-hashes --no-header --no-annotate --universal --python-version 3.11 -q -o requirements-spark.lock
 
 clean:  ## remove .venv, caches and the data of the example cluster
 	rm -rf $(VENV) .pytest_cache .ruff_cache .hypothesis data build *.egg-info

@@ -32,7 +32,7 @@ from analytics.kafka_connector import connector_jars
 from analytics.live import WINDOW_BYTES_MAX, LivePage, Tables, follow
 from analytics.read import check_local_folder
 from analytics.report import Report, lines_of, print_findings, print_report
-from analytics.session import find_java, start_session
+from analytics.session import SMALL_BYTES_MAX, find_java, start_session
 from analytics.tail import Tail
 from analytics.topic import topic_address
 
@@ -72,6 +72,7 @@ _EXIT_CODES: Final[dict[type[AnalyticsError], ExitCode]] = {
 @click.option("--tables", "form", flag_value="tables", help="Print every table, not ten lines.")
 @click.option("--json", "form", flag_value="json", help="Print the report as one JSON object.")
 @click.option("--plain", "is_plain", is_flag=True, help="No facts, answers and pictures: quicker.")
+@click.option("--new", "is_only_new", is_flag=True, help="Read only files new since last time.")
 @click.option("--archive/--no-archive", default=True, help="Keep Java's classes for next time.")
 def main(
     *,
@@ -87,14 +88,16 @@ def main(
     if (dump is None) == (topic is None) or (topic is not None and form == "live"):
         raise click.UsageError("give --dump FOLDER or --from kafka://HOST:PORT; --live only a dump")
     place = dump or topic or ""
+    if wanted["is_only_new"] and (topic is not None or form == "live"):
+        raise click.UsageError("--new reads a dump folder: give --dump FOLDER, without --live")
     archive = archive and topic is None  # For the next report of a dump, without the connector.
     try:
         java = find_java()
-        jars = _checked(place, is_topic=topic is not None)
+        jars, is_little = _checked(place, is_topic=topic is not None)
         if form == "live":
             _follow(place, out, master)
             return
-        spark = start_session(master, jars=jars, makes_archive=archive)
+        spark = start_session(master, is_for_little=is_little, jars=jars, makes_archive=archive)
         report = _run(spark, place, out, Wanted(**wanted))
     except AnalyticsError as error:
         click.echo(f"analytics: {error}", err=True)
@@ -106,13 +109,16 @@ def main(
         keep_archive(archive_of(java), gateway)
 
 
-def _checked(place: str, *, is_topic: bool) -> list[Path]:
-    """Return the jars that reading ``place`` needs; Spark would say what is wrong seconds later."""
+def _checked(place: str, *, is_topic: bool) -> tuple[list[Path], bool]:
+    """Return the jars that reading ``place`` needs, and whether little is to be expected there.
+
+    Spark would say what is wrong seconds later.
+    """
     if not is_topic:
-        check_local_folder(place)
-        return []
+        size_bytes = check_local_folder(place)
+        return [], size_bytes is not None and size_bytes <= SMALL_BYTES_MAX
     topic_address(place)
-    return connector_jars()
+    return connector_jars(), True
 
 
 def _run(spark: SparkSession, place: str, out: str, wanted: Wanted) -> Report:

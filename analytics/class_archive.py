@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import subprocess
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,6 +50,7 @@ def keep_archive(archive: Path, gateway: Any) -> None:
 
     Spark has been stopped. PySpark's gateway has a ``proc`` where this Python started Java.
 
+    A Java that takes too long, as on a busy machine, is ended; the next report tries again.
     Nothing is done where ``spark-submit`` started Java: it waits for this Python, and ends Java.
     """
     process = getattr(gateway, "proc", None)
@@ -56,8 +58,13 @@ def keep_archive(archive: Path, gateway: Any) -> None:
         return
     gateway.shutdown()
     process.stdin.close()
-    process.wait(_DUMP_S_MAX)
     unfinished = _unfinished(archive)
+    try:
+        process.wait(_DUMP_S_MAX)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        unfinished.unlink(missing_ok=True)
     if unfinished.exists():
         unfinished.replace(archive)
 

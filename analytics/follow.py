@@ -1,36 +1,64 @@
-"""``python -m analytics.follow``: the metrics topic as a stream, into Parquet, until Ctrl-C."""
+"""``python -m analytics.follow``: the topic or a dump as a stream, into Parquet, until Ctrl-C."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
 
 import click
+from pyspark.sql import DataFrame, SparkSession
 
 from analytics.errors import SPARK_ERRORS, AnalyticsError, JobFailed, spark_error_text
 from analytics.kafka_connector import connector_jars
-from analytics.session import find_java, start_session
-from analytics.stream import follow
-from analytics.topic import stream_records, topic_address
+from analytics.read import check_local_folder
+from analytics.segments import Segments
+from analytics.session import SMALL_BYTES_MAX, find_java, start_session, suited_to
+from analytics.stream import dump_lines, follow
+from analytics.topic import TopicAddress, stream_records, topic_address
+
+SEGMENTS: Final = "_segments"
+"""Below the folder of tables: the lines of a dump, as they were taken."""
 
 
 @click.command()
-@click.option("--from", "source", required=True, metavar="kafka://HOST:PORT", help="The topic.")
-@click.option("--out", required=True, help="Folder for rows, facts and how far they are.")
+@click.option("--from", "topic", metavar="kafka://HOST:PORT", help="The topic.")
+@click.option("--dump", help="A dump folder of this machine, instead.")
+@click.option(
+    "--out",
+    required=True,
+    help="Folder for rows, facts and how far they are; of this machine with --dump.",
+)
 @click.option("--bucket", help='Write facts in buckets of time, too, such as "10 seconds".')
 @click.option("--every", default="2 seconds", show_default=True, help="Between two micro-batches.")
 @click.option("--once", is_flag=True, help="Take what is there since the last time, and end.")
 @click.option("--master", help="Any Spark master; else spark-submit's, else this machine.")
 def main(
-    *, source: str, out: str, bucket: str | None, every: str, once: bool, master: str | None
+    *,
+    topic: str | None,
+    dump: str | None,
+    out: str,
+    bucket: str | None,
+    master: str | None,
+    **pace: Any,
 ) -> None:
-    """Follow the metrics topic: each row is in Parquet exactly once, whatever breaks meanwhile."""
+    """Follow metric rows: each one is in Parquet exactly once, whatever breaks meanwhile."""
+    if (dump is None) == (topic is None):
+        raise click.UsageError("give --from kafka://HOST:PORT or --dump FOLDER")
+    interval = None if pace["once"] else pace["every"]
     try:
         find_java()
-        address = topic_address(source)
-        spark = start_session(master, jars=connector_jars())
+        address = None if topic is None else topic_address(topic)
+        if dump is not None:
+            check_local_folder(dump)
+        jars = () if address is None else connector_jars()
+        spark = start_session(master, jars=jars)
         try:
-            lines = stream_records(spark, address)
-            follow(spark, lines, out.rstrip("/"), bucket, None if once else every)
+            lines, meanwhile = _opened(spark, address, dump or "", out)
+            # Of 200 tasks, Spark's own number, each keeps a state for each fact.
+            with suited_to(spark, SMALL_BYTES_MAX + 1):
+                follow(spark, lines, out.rstrip("/"), bucket, interval, meanwhile)
         except SPARK_ERRORS as error:
             raise JobFailed(spark_error_text(error)) from error
         finally:
@@ -40,6 +68,22 @@ def main(
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def _opened(
+    spark: SparkSession, address: TopicAddress | None, dump: str, out: str
+) -> tuple[DataFrame, Callable[[], object]]:
+    """Return a stream of lines, and what has to be called again and again to have more of them."""
+    if address is not None:
+        return stream_records(spark, address), _nothing
+    segments = Segments(Path(dump), Path(out, SEGMENTS))
+    while segments.take():  # So much is there already.
+        pass
+    return dump_lines(spark, f"{out}/{SEGMENTS}"), segments.take
+
+
+def _nothing() -> None:
+    """Spark asks the topic itself."""
 
 
 if __name__ == "__main__":

@@ -7,12 +7,12 @@ beside the last run's before any of those is replaced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
 from typing import Final, NamedTuple, TypeAlias
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from analytics import columns as c
@@ -23,6 +23,7 @@ from analytics.clean import (
     good_rows,
     is_plain,
     malformed_lines,
+    native_lines,
     parsed_lines,
     plain_rows,
     unknown_columns,
@@ -31,12 +32,13 @@ from analytics.distinct import distinct_rows
 from analytics.facts.all_facts import FACTS
 from analytics.facts.buckets import bucket_for, with_event_time
 from analytics.findings import RowDict
+from analytics.folded import FOLDED, ODD, Folding, folded_text, only_new, whole
 from analytics.pictures.page import page_text
 from analytics.pictures.vega import DrawingMissing, vega_script
 from analytics.report import Report
 from analytics.schema import TABLE_SCHEMAS
-from analytics.session import suited_to
-from analytics.source import Source, opened
+from analytics.session import name_call_sites, suited_to
+from analytics.source import opened
 from analytics.tables import Tables, collected
 from analytics.transforms import checks
 from analytics.transforms.failovers import failover_durations, failover_steps, failovers
@@ -89,10 +91,11 @@ class Counts(NamedTuple):
     """What the one pass over a metric table's lines counted."""
 
     lines: int
+    """That were read now."""
     plain: int
     """Lines that are just as brokers write them."""
-    good: int
     distinct: int
+    """Rows, those of earlier reports too."""
 
     @property
     def is_odd(self) -> bool:
@@ -117,6 +120,8 @@ class Wanted(NamedTuple):
     """A file of kafka-reassign-partitions to be scored."""
     is_plain: bool = False
     """Whether results are enough: no facts, answers and pictures, which cost as much again."""
+    is_only_new: bool = False
+    """Whether files that the last such report has read are not read again."""
 
 
 def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted()) -> Report:  # noqa: B008 - immutable
@@ -128,14 +133,17 @@ def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted())
         EmptyDump: there is no line to read; ``out`` is untouched.
         UnreadableDump: ``dump`` cannot be read; ``out`` is untouched.
     """
-    tables = Tables(spark, out)
-    with opened(spark, dump) as source:
+    with opened(spark, dump) as source, suited_to(spark, source.size_bytes) as is_little:
+        tables = Tables(spark, out, in_one_task=is_little)
         try:
-            with suited_to(spark, source.size_bytes), ThreadPoolExecutor(AT_ONCE) as executor:
-                counts = _write_tables(executor, spark, source, tables, wanted)
+            with ThreadPoolExecutor(AT_ONCE, "report", name_call_sites, (spark,)) as executor:
+                is_new = wanted.is_only_new
+                folding = only_new(spark, source, dump, out) if is_new else whole(source)
+                counts = _write_tables(executor, spark, folding, tables, wanted)
                 found = collected(_shown(tables), PAGE_ROWS_MAX)
                 page = not wanted.is_plain and _write_page(tables, found)
-                tables.publish(RESULTS)
+                _remember(folding, tables)
+                tables.publish((*RESULTS, ODD, FOLDED))
         except BaseException:
             tables.discard()
             raise
@@ -143,7 +151,7 @@ def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted())
         dump=dump,
         out=out,
         row_counts={table: count.distinct for table, count in counts.items()},
-        duplicate_counts={table: count.good - count.distinct for table, count in counts.items()},
+        duplicate_counts=_duplicate_counts(folding, counts, found["checks"]),
         page=f"{out}/{PAGE}" if page else None,
         **{name: found.get(name, [])[:REPORT_ROWS_MAX] for name in RESULTS},
     )
@@ -152,14 +160,14 @@ def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted())
 def _write_tables(
     executor: ThreadPoolExecutor,
     spark: SparkSession,
-    source: Source,
+    folding: Folding,
     tables: Tables,
     wanted: Wanted,
 ) -> dict[str, Counts]:
-    store = partial(_store_rows, source, tables)
+    store = partial(_store_rows, folding, tables)
     stored = dict(zip(TABLE_SCHEMAS, executor.map(store, TABLE_SCHEMAS), strict=True))
     rows = {table: each.rows for table, each in stored.items()}
-    odd = {table: each.lines for table, each in stored.items() if each.counts.is_odd}
+    odd = _odd_lines(spark, folding, tables, stored)
     tables.write(QUARANTINE, _malformed(spark, odd))
     _write_all(executor, tables, results(rows))
     if wanted.is_plain:
@@ -203,16 +211,30 @@ def _plan(spark: SparkSession, plan: str | None) -> DataFrame | None:
     return spark.read.schema(PLAN).option("multiLine", value=True).json(plan)
 
 
+def _remember(folding: Folding, tables: Tables) -> None:
+    """Keep what the next report of new files needs; a report of everything keeps none of it."""
+    if folding.files is not None:
+        tables.write_text(FOLDED, folded_text(folding.files))
+    elif tables.has(ODD):
+        tables.forget(ODD)
+
+
 def _shown(tables: Tables) -> Rows:
     """Return what the report and its page show: all results, and facts of the latest run."""
-    last = F.max_by(F.struct(*c.RUN), c.LAST_MS).alias("last")
-    latest = F.broadcast(tables.stored("runs").agg(last).select("last.*"))
-    facts = {
-        name: tables.stored(f"facts/{name}").join(latest, on=list(c.RUN), how="semi")
-        for name in (*SHOWN_FACTS, SLOWNESS)
-        if tables.has(f"facts/{name}")
+    facts = [name for name in (*SHOWN_FACTS, SLOWNESS) if tables.has(f"facts/{name}")]
+    is_latest = _is_latest(tables) if facts else F.lit(1) == 1
+    return {name: tables.stored(name) for name in RESULTS if tables.has(name)} | {
+        name: tables.stored(f"facts/{name}").where(is_latest) for name in facts
     }
-    return {name: tables.stored(name) for name in RESULTS if tables.has(name)} | facts
+
+
+def _is_latest(tables: Tables) -> Column:
+    """Return the condition that a row is of the latest run; of none where there is none."""
+    last = F.max_by(F.struct(*c.RUN), c.LAST_MS).alias("last")
+    [found] = tables.stored("runs").agg(last).collect()
+    latest = found["last"] or dict.fromkeys(c.RUN)
+    conditions = [F.col(name) == F.lit(latest[name]) for name in c.RUN]
+    return reduce(lambda one, other: one & other, conditions)
 
 
 def _write_page(tables: Tables, found: Mapping[str, Sequence[RowDict]]) -> bool:
@@ -237,42 +259,84 @@ def _write_all(
     list(executor.map(tables.write, results, results.values()))
 
 
-def _store_rows(source: Source, tables: Tables, table: str) -> _Stored:
-    """Parse the lines of one table and write its good rows.
+def _store_rows(folding: Folding, tables: Tables, table: str) -> _Stored:
+    """Parse the lines of one table and write its good rows, with those that are known.
 
     Once, as long as all lines are just as brokers write them; a table that has others is parsed a
     second time, with every column of those looked at.
     """
-    lines = source.lines_of(table)
-    stored = _written(tables, table, lines, plain_rows)
+    lines = tables.gathered(folding.source.lines_of(table))
+    known = folding.rows.get(table)
+    stored = _written(tables, table, lines, known, is_plain_only=True)
     if not stored.counts.is_odd:
         return stored
     tables.forget(f"rows/{table}")
-    return _written(tables, table, lines, good_rows)
+    return _written(tables, table, lines, known, is_plain_only=False)
 
 
 def _written(
-    tables: Tables, table: str, lines: DataFrame, rows_of: Callable[[DataFrame, str], DataFrame]
+    tables: Tables, table: str, lines: DataFrame, known: DataFrame | None, *, is_plain_only: bool
 ) -> _Stored:
     """Write rows and count them in the same Spark job."""
-    parsed, good, distinct = Observation(), Observation(), Observation()
+    parsed, distinct = Observation(), Observation()
     one, plain = F.count(F.lit(1)), F.count_if(is_plain())
-    seen = parsed_lines(lines, table).observe(parsed, one.alias("lines"), plain.alias("plain"))
-    fitting = rows_of(seen, table).observe(good, one.alias("good"))
-    kept = distinct_rows(fitting, table).observe(distinct, one.alias("distinct"))
+    seen = (native_lines if is_plain_only else parsed_lines)(lines, table)
+    seen = seen.observe(parsed, one.alias("lines"), plain.alias("plain"))
+    kept = (plain_rows if is_plain_only else good_rows)(seen, table)
+    if known is not None:
+        kept = kept.unionByName(tables.gathered(known))
+    kept = distinct_rows(kept, table).observe(distinct, one.alias("distinct"))
     rows = tables.write_rows(f"rows/{table}", kept)
-    counts = {"lines": 0, "plain": 0, "good": 0, "distinct": 0}
-    for each in (parsed, good, distinct):
-        counts |= each.get
-    return _Stored(lines, rows, Counts(**counts))
+    # Nothing is told of a table that nobody wrote.
+    return _Stored(
+        lines, rows, Counts(**dict.fromkeys(Counts._fields, 0) | parsed.get | distinct.get)
+    )
+
+
+def _odd_lines(
+    spark: SparkSession, folding: Folding, tables: Tables, stored: Mapping[str, _Stored]
+) -> dict[str, DataFrame]:
+    """Write the lines that are not plain; return those of each table that has some."""
+    names = [table for table, each in stored.items() if each.counts.is_odd]
+    if not names and folding.files is None:
+        return {}
+    odd = _no_lines(spark, c.LINE, c.FILE).select("*", F.lit(0).alias(c.VERSION))
+    frames = [_not_plain(stored[table].lines, table) for table in names]
+    frames += [] if folding.odd is None else [folding.odd]
+    tables.write(ODD, reduce(DataFrame.unionByName, frames, odd))
+    found = tables.stored(ODD)
+    if folding.odd is not None:
+        names = [row[0] for row in found.select(c.TABLE).distinct().orderBy(c.TABLE).collect()]
+    return {table: found.where(F.col(c.TABLE) == table).drop(c.TABLE) for table in names}
+
+
+def _no_lines(spark: SparkSession, *names: str) -> DataFrame:
+    return spark.range(0).select(*[F.lit("").alias(name) for name in (c.TABLE, *names)])
+
+
+def _not_plain(lines: DataFrame, table: str) -> DataFrame:
+    odd = native_lines(lines, table).where(~is_plain())
+    return odd.select(F.lit(table).alias(c.TABLE), c.LINE, c.FILE, c.VERSION)
 
 
 def _malformed(spark: SparkSession, odd: Mapping[str, DataFrame]) -> DataFrame:
     """Return the lines to be set aside, of those tables that may have some."""
-    names = (c.TABLE, c.FILE, c.LINE, c.REASON)
-    none = spark.range(0).select(*[F.lit("").alias(name) for name in names])
+    none = _no_lines(spark, c.FILE, c.LINE, c.REASON)
     frames = [malformed_lines(parsed_lines(lines, table), table) for table, lines in odd.items()]
     return reduce(DataFrame.unionByName, frames, none)
+
+
+def _duplicate_counts(
+    folding: Folding, counts: Mapping[str, Counts], found_checks: Sequence[RowDict]
+) -> dict[str, int]:
+    """Return how many good lines told of a row that another one had told of, by table."""
+    lines = {table: each.lines for table, each in counts.items()}
+    if folding.files is not None:
+        lines |= folding.line_counts()
+    for row in found_checks:
+        if row[c.CHECK] == c.SET_ASIDE:
+            lines[row[c.TABLE]] -= row[c.ROW_COUNT]
+    return {table: lines[table] - each.distinct for table, each in counts.items()}
 
 
 def results(rows: Rows) -> Rows:

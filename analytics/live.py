@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
-from analytics.clean import parsed_lines, plain_rows
+from analytics.clean import native_lines, plain_rows
 from analytics.distinct import distinct_rows
 from analytics.facts.buckets import with_event_time
 from analytics.facts.latencies import latency_facts
@@ -81,7 +81,7 @@ class LivePage:
 
 
 def _rows(spark: SparkSession, folder: str, table: str) -> DataFrame:
-    good = plain_rows(parsed_lines(read_lines(spark, folder, table), table), table)
+    good = plain_rows(native_lines(read_lines(spark, folder, table), table), table)
     return distinct_rows(good, table).coalesce(1).cache()
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analytics import columns
@@ -16,11 +18,23 @@ from analytics.errors import SPARK_ERRORS, EmptyDump, UnreadableDump, spark_erro
 
 SETTINGS_FOLDERS: Final = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME")
 """Environment variables: what lies there may give plain paths another file system."""
+_FILES: Final = "*.jsonl"
 _MISSING: Final = "it does not exist"
 
 
-def check_local_folder(dump: str) -> None:
+class DumpFile(NamedTuple):
+    """A file of a dump, as it is now."""
+
+    path: str
+    size_bytes: int
+    modified_ms: int
+
+
+def check_local_folder(dump: str) -> int | None:
     """Look for a folder of this machine, without Spark; leave all others to ``check_dump``.
+
+    Returns:
+        The bytes of its files; None when it is not known to be of this machine.
 
     Raises:
         UnreadableDump: ``dump`` is a path on this machine, and nothing is there.
@@ -28,13 +42,16 @@ def check_local_folder(dump: str) -> None:
     is_elsewhere = ":" in dump or any(name in os.environ for name in SETTINGS_FOLDERS)
     is_pattern = any(sign in dump for sign in "*?[{\\")
     if is_elsewhere or is_pattern:
-        return
+        return None
     try:
         Path(dump).stat()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise UnreadableDump(f"cannot read {dump}: {_MISSING}") from error
     except OSError:
-        return  # Spark tells what it sees.
+        return None  # Spark tells what it sees.
+    with suppress(OSError):  # Files may vanish meanwhile.
+        return sum(path.stat().st_size for path in Path(dump).rglob(_FILES))
+    return None
 
 
 def check_dump(spark: SparkSession, dump: str) -> int | None:
@@ -62,24 +79,57 @@ def read_lines(spark: SparkSession, dump: str, table: str) -> DataFrame:
     except AnalysisException as error:
         if not _is_missing(error):
             raise
-        return spark.range(0).select(
-            F.lit("").alias(columns.LINE),
-            F.lit("").alias(columns.FILE),
-            F.lit(0).alias(columns.VERSION),
-        )
-    file = F.col("_metadata.file_path")
-    version = F.regexp_extract(file, f"/{table}/v([0-9]+)/", 1).try_cast("int")
-    return text.select(
-        F.col("value").alias(columns.LINE),
-        file.alias(columns.FILE),
-        F.coalesce(version, F.lit(0)).alias(columns.VERSION),
+        return _no_lines(spark)
+    return _lines(text, table)
+
+
+def read_files(spark: SparkSession, paths: Sequence[str], table: str) -> DataFrame:
+    """Output: as ``read_lines``, of these files of a dump, which are of ``table``."""
+    return _lines(_text(spark, *paths), table) if paths else _no_lines(spark)
+
+
+def list_files(spark: SparkSession, dump: str) -> dict[str, DumpFile]:
+    """Return what ``dump`` has, by the ``file`` that its lines would have; opens no file."""
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", value=True)
+    found = reader.option("pathGlobFilter", _FILES).load(dump)
+    modified = F.unix_millis("_metadata.file_modification_time")
+    listed = found.select("_metadata.file_path", "path", "_metadata.file_size", modified)
+    return {row[0]: DumpFile(row[1], row[2], row[3]) for row in sorted(listed.collect())}
+
+
+def count_lines(spark: SparkSession, paths: Sequence[str]) -> dict[str, int]:
+    """Return how many lines files have, by ``file``; files without any are left out."""
+    if not paths:
+        return {}
+    counted = _text(spark, *paths).groupBy("_metadata.file_path").count()
+    return dict(counted.collect())
+
+
+def _no_lines(spark: SparkSession) -> DataFrame:
+    return spark.range(0).select(
+        F.lit("").alias(columns.LINE),
+        F.lit("").alias(columns.FILE),
+        F.lit(0).alias(columns.VERSION),
     )
 
 
-def _text(spark: SparkSession, path: str) -> DataFrame:
+def _lines(text: DataFrame, table: str) -> DataFrame:
+    file = F.col("_metadata.file_path")
+    return text.select(
+        F.col("value").alias(columns.LINE),
+        file.alias(columns.FILE),
+        _version(F.regexp_extract(file, f"/{table}/v([0-9]+)/", 1)),
+    )
+
+
+def _version(digits: Column) -> Column:
+    return F.coalesce(digits.try_cast("int"), F.lit(0)).alias(columns.VERSION)
+
+
+def _text(spark: SparkSession, *paths: str) -> DataFrame:
     # Without a recursive look-up Spark would add a column for each "broker=" folder.
     reader = spark.read.option("recursiveFileLookup", value=True)
-    return reader.option("pathGlobFilter", "*.jsonl").text(path)
+    return reader.option("pathGlobFilter", _FILES).text(list(paths))
 
 
 def _is_missing(error: Exception) -> bool:

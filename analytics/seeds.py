@@ -1,8 +1,8 @@
 """Runs seeds as Spark tasks and keeps what came of them. How a seed is run, others know.
 
-Below ``out``: ``seeds``, ``failovers``, ``failover_durations``, ``distributions``, ``outliers``. No
-seed stops the others. Tasks take plain Python values, so neither pandas nor Arrow is needed; every
-machine of a cluster needs jbodlab itself.
+Below ``out``: ``seeds``, ``failovers``, ``failover_durations``, ``distributions``, ``outliers``,
+and ``report.html``, a page of pictures. No seed stops the others. Tasks take plain Python values,
+so neither pandas nor Arrow is needed; every machine of a cluster needs jbodlab itself.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from pyspark.sql.types import StringType
 
 from analytics import columns as c
 from analytics.clean import good_rows, parsed_lines
+from analytics.findings import RowDict
+from analytics.pictures.seeds_page import seeds_page_text
+from analytics.pictures.vega import DrawingMissing, vega_script
 from analytics.tables import Tables, collected
 from analytics.transforms.failovers import failover_durations, failover_steps, failovers
 from analytics.transforms.seeds import SEED, distributions, event_lines, outliers
 
 SEEDS_OF_A_TASK: Final = 25
+PAGE: Final = "report.html"
 SHOWN: Final = ("distributions", "outliers")
 ROWS_SHOWN_MAX: Final = 1_000
 
@@ -46,11 +50,20 @@ def run_seeds(
         tables.write("distributions", distributions(found))
         tables.write("outliers", outliers(found))
         shown = collected({name: tables.stored(name) for name in SHOWN}, ROWS_SHOWN_MAX)
+        _write_page(tables, shown)
         tables.publish()
     except BaseException:
         tables.discard()
         raise
     return shown
+
+
+def _write_page(tables: Tables, shown: Mapping[str, Sequence[RowDict]]) -> None:
+    try:
+        script = vega_script()
+    except DrawingMissing:
+        return
+    tables.write_text(PAGE, seeds_page_text(shown, script))
 
 
 def _records(spark: SparkSession, record_text: Callable[[int], str], seeds: range) -> DataFrame:

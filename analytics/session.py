@@ -12,7 +12,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from pyspark.sql import SparkSession
 
@@ -23,18 +23,40 @@ from analytics.errors import SPARK_ERRORS, JavaMissing, SparkFailed, spark_error
 JAVA_MAJOR_MIN: Final = 17
 """What Spark 4 needs."""
 
-_QUICK_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m"
-"""For a dump of some megabytes: half the time, and a fifth of what then is left.
+_JAVA: Final = "-XX:+UseSerialGC -XX:MetaspaceSize=256m"
+"""One thread for garbage: on a few processors those of Spark are in the way of more.
 
 Without room for class data, Java collects all garbage each time its classes outgrow their space.
 """
+_QUICK_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+"""For a dump of some megabytes: half the time. For a larger one it is twice the time.
+
+Java would give what it compiles quickly 48 MiB, and compile nothing more when they are full.
+"""
+_QUICK_PAGE: Final = "1m"
+"""What each sort and each sum takes at once; Spark itself would take and clear 16 MiB."""
 SMALL_BYTES_MAX: Final = 32 << 20
 _FOR_LITTLE: Final = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
     "spark.sql.adaptive.enabled": "false",
+    # A join of two single partitions needs no shuffle; a broadcast would be a job of its own.
+    "spark.sql.optimizer.disableHints": "true",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.ui.explainMode": "simple",
 }
+_SHUFFLED: Final = "spark.sql.shuffle.partitions"
+_SHUFFLED_BYTES: Final = 32 << 20
+"""Of a dump, for each task of a shuffle: of 200, Spark's own number, each writes 200 files."""
+_ASKED_OFTEN: Final = (
+    "functions",
+    "org.apache.spark.sql.functions",
+    "org.apache.spark.sql.types.Metadata",
+    "PythonSQLUtils",
+    "PythonUtils",
+)
+"""Java's classes that PySpark looks up by name again for each function of a column."""
 _VERSION: Final = re.compile(r'version "(?:1\.)?(\d+)')
 
 
@@ -44,13 +66,7 @@ def find_java() -> Path:
     Raises:
         JavaMissing: there is none, or it is too old.
     """
-    home = os.environ.get("JAVA_HOME")
-    found = shutil.which("java", path=f"{home}/bin" if home else None)
-    if found is None:
-        where = f"JAVA_HOME ({home})" if home else "PATH"
-        raise JavaMissing(
-            f"no java in {where}: install Java {JAVA_MAJOR_MIN} or newer and set JAVA_HOME"
-        )
+    found = _java_path()
     major = _major_version(found)
     if major < JAVA_MAJOR_MIN:
         raise JavaMissing(
@@ -59,14 +75,31 @@ def find_java() -> Path:
     return Path(found)
 
 
+def _java_path() -> str:
+    home = os.environ.get("JAVA_HOME")
+    found = shutil.which("java", path=f"{home}/bin" if home else None)
+    if found is None:
+        where = f"JAVA_HOME ({home})" if home else "PATH"
+        raise JavaMissing(
+            f"no java in {where}: install Java {JAVA_MAJOR_MIN} or newer and set JAVA_HOME"
+        )
+    return found
+
+
 def start_session(
-    master: str | None = None, *, makes_archive: bool = False, jars: Sequence[Path] = ()
+    master: str | None = None,
+    *,
+    is_for_little: bool = True,
+    makes_archive: bool = False,
+    jars: Sequence[Path] = (),
 ) -> SparkSession:
     """Start Spark, with ``jars`` on its class path; ``find_java`` first.
 
     ``master`` is what the user named here. Else it is what ``spark-submit`` or the user's own
     ``spark-defaults.conf`` names, and this machine when nobody names any. Options of that file hold
-    where none is set here. With ``makes_archive`` call ``class_archive.keep_archive`` when done.
+    where none is set here. Without ``is_for_little`` Java compiles as well as it can what it runs
+    often, which a small dump does not pay for. With ``makes_archive`` call
+    ``class_archive.keep_archive`` when done.
 
     Raises:
         SparkFailed: Spark does not start, such as for a master that does not exist.
@@ -78,6 +111,8 @@ def start_session(
         .appName("jbodlab analytics")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.ui.showConsoleProgress", value=False)
+        # Else each function of a column tells Java which line called it.
+        .config("spark.python.sql.dataFrameDebugging.enabled", value=False)
     )
     if jars:
         builder = builder.config("spark.jars", ",".join(map(str, jars)))
@@ -86,41 +121,98 @@ def start_session(
         builder = builder.master(master)
         if master.startswith("local"):
             builder = _for_one_machine(builder)
-            java_options = f"{java_options} {_QUICK_JAVA} {_archive_options(makes=makes_archive)}"
+            if is_for_little:
+                builder = builder.config("spark.buffer.pageSize", _QUICK_PAGE)
+            own = java_options_for(is_little=is_for_little)
+            java_options = f"{java_options} {own} {_archive_options(makes=makes_archive)}"
         builder = builder.config("spark.driver.extraJavaOptions", java_options)
     _take_own_python()
     with tempfile.TemporaryFile() as chatter:
         try:
             with _stderr_to(chatter.fileno()):
-                return builder.getOrCreate()
+                spark = builder.getOrCreate()
         except (*SPARK_ERRORS, OSError) as error:
             chatter.seek(0)
             raise SparkFailed(_why(error, chatter.read().decode(errors="replace"))) from error
+    _remember_classes(spark.sparkContext)
+    name_call_sites(spark)
+    return spark
+
+
+def java_options_for(*, is_little: bool) -> str:
+    """Return options of a Java that has little to do, or much."""
+    return f"{_JAVA} {_QUICK_JAVA}" if is_little else _JAVA
+
+
+def name_call_sites(spark: SparkSession) -> None:
+    """Tell Java who asks, for all that this thread asks from now on.
+
+    Else it looks at the stack for each step of each plan. Its pages would show no more than that
+    PySpark asks.
+    """
+    for form in ("short", "long"):
+        spark.sparkContext.setLocalProperty(f"callSite.{form}", "analytics")
+
+
+class _Remembered:
+    """A class of Java whose members are looked up once; they do not change."""
+
+    def __init__(self, java_class: Any) -> None:
+        self._java_class = java_class
+
+    def __getattr__(self, name: str) -> Any:
+        member = getattr(self._java_class, name)
+        setattr(self, name, member)
+        return member
+
+
+def _remember_classes(context: Any) -> None:
+    """Keep what names stand for: a report of 4,000 rows asks 3,400 times for members of five.
+
+    Java looks for a class without a package in each package that PySpark imports, in every jar, and
+    for a member among copies of all members.
+    """
+    java = context._jvm  # noqa: SLF001
+    for name in _ASKED_OFTEN:
+        known = getattr(java, name)
+        if not isinstance(known, _Remembered):
+            setattr(java, name, _Remembered(known))
 
 
 @contextmanager
-def suited_to(spark: SparkSession, size_bytes: int | None) -> Generator[None]:
-    """Compile nothing, plan once and shuffle to one place, in a block, when there is little.
+def suited_to(spark: SparkSession, size_bytes: int | None) -> Generator[bool]:
+    """Set what suits a dump of this size, in a block that gets whether the dump is small.
 
-    Compiling a plan, or planning anew after each shuffle (a Spark job each), takes longer than the
-    rows of a small dump do. Larger dumps, dumps elsewhere (None) and clusters keep all settings.
+    For a small one nothing is compiled, planned anew or broadcast: compiling a plan, or planning
+    anew after each shuffle (a Spark job each), takes longer than its rows do. For a larger one of
+    this machine a shuffle has as many tasks as its size wants. Dumps elsewhere (None) and clusters
+    keep all settings.
     """
-    is_small = size_bytes is not None and size_bytes <= SMALL_BYTES_MAX
-    if not is_small or not str(spark.sparkContext.master).startswith("local"):
-        yield
+    if size_bytes is None or not str(spark.sparkContext.master).startswith("local"):
+        yield False
         return
-    before = {name: spark.conf.get(name) for name in _FOR_LITTLE}
+    is_small = size_bytes <= SMALL_BYTES_MAX
+    wanted = _FOR_LITTLE if is_small else _for_much(spark, size_bytes)
+    before = {name: spark.conf.get(name) for name in wanted}
     try:
-        for name, value in _FOR_LITTLE.items():
+        for name, value in wanted.items():
             spark.conf.set(name, value)
-        yield
+        yield is_small
     finally:
         for name, value in before.items():
             spark.conf.set(name, value or "")
 
 
+def _for_much(spark: SparkSession, size_bytes: int) -> dict[str, str]:
+    """Return settings of a large dump of this machine; what the user has set stays."""
+    context = spark.sparkContext
+    if context.getConf().contains(_SHUFFLED):
+        return {}
+    return {_SHUFFLED: str(max(context.defaultParallelism, -(-size_bytes // _SHUFFLED_BYTES)))}
+
+
 def _archive_options(*, makes: bool) -> str:
-    archive = archive_of(find_java())
+    archive = archive_of(Path(_java_path()))
     return making_options(archive) if makes and not archive.exists() else archive_options(archive)
 
 

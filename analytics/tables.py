@@ -24,8 +24,20 @@ PARTITIONED_BY: Final = (c.RUN_ID, c.DAY)
 class Tables:
     """The tables below one folder. Write all, then ``publish``; or ``discard``."""
 
-    def __init__(self, spark: SparkSession, out: str) -> None:
+    def __init__(self, spark: SparkSession, out: str, *, in_one_task: bool = False) -> None:
+        """Remember where to write.
+
+        Args:
+            spark: what writes.
+            out: folder on any file system that Hadoop knows.
+            in_one_task: whether each table is so small that one task makes it: what is read again
+                is one partition then, and whatever comes from it needs no shuffle.
+        """
         self._spark = spark
+        self._in_one_task = in_one_task
+        # Asked for by its whole name: Java looks for "org" alone in each of Spark's packages.
+        context: Any = spark.sparkContext
+        self._path = getattr(context._jvm, "org.apache.hadoop.fs.Path")  # noqa: SLF001
         self._out = out
         self._beside = f"{out}/_writing-{uuid4().hex[:8]}"
         self._written: dict[str, StructType] = {}
@@ -64,7 +76,12 @@ class Tables:
 
     def stored(self, name: str) -> DataFrame:
         """Return a table that was written and is not published yet, without a look at its files."""
-        return self._spark.read.schema(self._written[name]).parquet(f"{self._beside}/{name}")
+        stored = self._spark.read.schema(self._written[name]).parquet(f"{self._beside}/{name}")
+        return self.gathered(stored)
+
+    def gathered(self, rows: DataFrame) -> DataFrame:
+        """Return ``rows`` in one partition if tables are small, else as they are."""
+        return rows.coalesce(1) if self._in_one_task else rows
 
     def has(self, name: str) -> bool:
         """Tell whether a table was written."""
@@ -103,9 +120,6 @@ class Tables:
         configuration = self._spark.sparkContext._jsc.hadoopConfiguration()  # pyright: ignore  # noqa: SLF001
         return self._path(self._out).getFileSystem(configuration)
 
-    def _path(self, text: str) -> Any:
-        return self._spark.sparkContext._jvm.org.apache.hadoop.fs.Path(text)  # pyright: ignore  # noqa: SLF001
-
 
 def collected(frames: Mapping[str, DataFrame], rows_max: int) -> dict[str, list[dict[str, Any]]]:
     """Return up to ``rows_max`` rows of each table, in their order, by one Spark job."""
@@ -117,6 +131,7 @@ def collected(frames: Mapping[str, DataFrame], rows_max: int) -> dict[str, list[
         for name, frame in frames.items()
     ]
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in frames}
-    for each in reduce(DataFrame.unionAll, as_json).collect():
+    # What a driver holds, one task can read.
+    for each in reduce(DataFrame.unionAll, as_json).coalesce(1).collect():
         found[each["name"]].append(json.loads(each["row"]))
     return found

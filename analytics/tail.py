@@ -47,12 +47,7 @@ class Tail:
 
     def _take_from(self, file: Path) -> int:
         begin = self._offsets.get(file, 0)
-        if file.stat().st_size <= begin:
-            return 0
-        with file.open("rb") as source:
-            source.seek(begin)
-            lines = source.read(self._bytes_max)
-        whole = lines[: lines.rfind(b"\n") + 1]
+        whole = new_lines(file, begin, self._bytes_max)
         if not whole:
             return 0
         self._offsets[file] = begin + len(whole)
@@ -63,3 +58,13 @@ class Tail:
         self._taken.append((target, len(whole)))
         self._kept_bytes += len(whole)
         return len(whole)
+
+
+def new_lines(file: Path, begin: int, bytes_max: int) -> bytes:
+    """Return the whole lines from an offset on, in ``bytes_max`` bytes at most; b"" without any."""
+    if file.stat().st_size <= begin:
+        return b""
+    with file.open("rb") as source:
+        source.seek(begin)
+        lines = source.read(bytes_max)
+    return lines[: lines.rfind(b"\n") + 1]

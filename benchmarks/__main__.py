@@ -20,13 +20,15 @@ _SUITES = (
     "log_open",
     "partitions",
     "throttles",
+    "quotas",
+    "security",
     "isolation",
     "moves_under_load",
     "hostile",
     "simulation",
     "analytics",
 )
-_WITH_PEER = ("cluster", "coordinators", "moves_under_load")
+_WITH_PEER = ("cluster", "coordinators", "moves_under_load", "quotas", "security")
 
 
 @click.command()

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager
 from functools import partial
 from typing import Any, Final
 
-from confluent_kafka import Consumer, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 
 from benchmarks.load import produce
 from benchmarks.paced import latencies_of
@@ -33,6 +33,7 @@ RECORDS_OF_A_TRANSACTION: Final = 100
 OFFSETS_PARTITIONS: Final = 50
 SESSION_TIMEOUT_MS: Final = 6_000
 """The least that brokers allow unless they are told otherwise."""
+_SESSION: Final = f"session.timeout.ms={SESSION_TIMEOUT_MS}"
 _SIZE_BYTES: Final = 1024
 _DEADLINE_S: Final = 120.0
 _REQUEST_TIMEOUT_MS: Final = 5_000
@@ -64,6 +65,7 @@ def commits(target: Target, *, count: int) -> list[Figure]:
         consumer.commit(offsets=[TopicPartition("read", 0, offset)], asynchronous=False)
 
     with closing(consumer):
+        _insist(partial(one, 0))  # Until there is a coordinator.
         return _one_after_the_other(
             one, count, "offset commits, one after the other", "offset commit"
         )
@@ -124,7 +126,7 @@ def rebalance(target: Target, *, members: Sequence[int]) -> list[Figure]:
         noticed_s = died_s - SESSION_TIMEOUT_MS / 1000
         figures += [
             Figure(f"{name}: one joins", joined_s, "s", "lower"),
-            Figure(f"{name}: one dies, beyond the session timeout", noticed_s, "s", "lower"),
+            Figure(f"{name}: one dies, beyond {_SESSION}", noticed_s, "s", "lower"),
         ]
     return figures
 
@@ -265,7 +267,7 @@ def _insist(call: Callable[[], Any]) -> Any:
     while True:
         try:
             return call()
-        except (KafkaError, ToolFailure):
+        except (KafkaError, KafkaException, ToolFailure):
             if time.monotonic() > end:
                 raise
 

@@ -69,7 +69,10 @@ def _measure(
         with new_target(maker, part, console) as target:
             name = target.name
             first_metadata(target)
+            began_s = target.processor_s()
             figures += _run(part, target, sizes)
+            taken_s = target.processor_s() - began_s
+        figures.append(Figure(f"processor time of the cluster for {part}", taken_s, "s", "lower"))
     return name, figures
 
 

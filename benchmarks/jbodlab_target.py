@@ -9,6 +9,8 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+import psutil
+
 from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.metrics.rows import TABLE_VERSION, FailoverStep
@@ -19,9 +21,15 @@ class JbodlabTarget:
 
     name = "jbodlab"
 
-    def __init__(self, root: Path, configs: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        configs: Mapping[str, str] | None = None,
+        shape: LabShape | None = None,
+    ) -> None:
         """Write the cluster file; ``configs`` are broker keys beside the defaults."""
-        self._cluster = Cluster(write_lab_spec(root, LabShape(configs=configs or {})))
+        shape = shape or LabShape(configs=configs or {})
+        self._cluster = Cluster(write_lab_spec(root, shape))
 
     @property
     def bootstrap(self) -> str:
@@ -47,6 +55,11 @@ class JbodlabTarget:
     def resident_bytes(self) -> dict[str, int]:
         """Return the resident set of each process, by role."""
         return {name: process.rss_bytes() for name, process in self._cluster.processes.items()}
+
+    def processor_s(self) -> float:
+        """Return the processor time of all processes since they began."""
+        times = [psutil.Process(each.pid).cpu_times() for each in self._cluster.processes.values()]
+        return sum(each.user + each.system for each in times)
 
     def failure_noticed_ms(self, broker_id: int, log_dir: Path) -> int | None:
         """Return when (ms since the epoch) the broker noted the failure of ``log_dir``."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,6 +16,10 @@ from confluent_kafka import Consumer, Producer, TopicPartition
 
 _BATCH_COUNT = 1000
 """Records handed to librdkafka in one call, so that Python's share of the client stays small."""
+
+
+Client = str | Mapping[str, str]
+"""Addresses of brokers, or librdkafka's settings of who comes in, these among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +42,7 @@ class Rate:
 
 
 def produce(
-    bootstrap: str, topic: str, *, partitions: int, size_bytes: int, count: int, acks: str
+    client: Client, topic: str, *, partitions: int, size_bytes: int, count: int, acks: str
 ) -> Rate:
     """Produce ``count`` records of ``size_bytes``, round robin; wait until all are acknowledged.
 
@@ -45,7 +50,7 @@ def produce(
         RuntimeError: A record was not acknowledged.
     """
     failed: list[Any] = []
-    config: dict[str, Any] = {"bootstrap.servers": bootstrap, "acks": acks, "linger.ms": 5}
+    config: dict[str, Any] = {**_settings(client), "acks": acks, "linger.ms": 5}
     config |= {"batch.size": 1_000_000, "queue.buffering.max.kbytes": 262_144}
     # Only errors are reported: a Python call per acknowledged record would measure the client.
     config |= {
@@ -69,6 +74,10 @@ def produce(
     return Rate(count, count * size_bytes, seconds)
 
 
+def _settings(client: Client) -> dict[str, str]:
+    return {"bootstrap.servers": client} if isinstance(client, str) else dict(client)
+
+
 def _note(failed: list[Any], error: object, _: object) -> None:
     failed.append(error)
 
@@ -84,13 +93,14 @@ def _offer(
             producer.poll(0.01)
 
 
-def consume(bootstrap: str, topic: str, *, partitions: int, count: int) -> Rate:
+def consume(client: Client, topic: str, *, partitions: int, count: int) -> Rate:
     """Read ``count`` records from the start of every partition, without a group's rebalance.
 
     Raises:
         RuntimeError: The records did not arrive within 300 s.
     """
-    config = {"bootstrap.servers": bootstrap, "group.id": "bench", "enable.auto.commit": False}
+    config: dict[str, Any] = {**_settings(client), "group.id": "bench"}
+    config |= {"enable.auto.commit": False}
     config |= {"auto.offset.reset": "earliest", "queued.max.messages.kbytes": 262_144}
     config |= {"fetch.message.max.bytes": 4_000_000, "check.crcs": False}
     # Without these librdkafka itself pauses for a second at 100,000 queued records.

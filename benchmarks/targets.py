@@ -44,6 +44,10 @@ class Target(Protocol):
         """Return the resident set of each process, by role."""
         ...
 
+    def processor_s(self) -> float:
+        """Return the processor time of all processes since they began."""
+        ...
+
     def failure_noticed_ms(self, broker_id: int, log_dir: Path) -> int | None:
         """Return when (ms since the epoch) the broker noticed that ``log_dir`` is broken."""
         ...

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-import gc
 import logging
 import os
 import signal
@@ -19,8 +18,9 @@ import msgspec
 
 from broker.assembly import Parts
 from broker.broker_control import BrokerControl
-from broker.context import BrokerState
+from broker.broker_state import BrokerState
 from broker.control import LOOPBACK, ControlServer
+from broker.doors import doors_of
 from broker.emulation import dispatch_for, own_client_ids
 from broker.ends_with_peer import ends_with_peer
 from broker.engine.supervise import supervised
@@ -37,8 +37,8 @@ from broker.world import World
 from protocol.cluster_file.spec import ClusterSpec, FaultSpec
 from protocol.faults.document import fault_content
 from protocol.faults.model import broker_in_charge
-from protocol.security.doors import door_of
 from protocol.transport.connection_watch import connection_limits
+from protocol.transport.full_collections import FullCollections
 from protocol.transport.heap_trim import trim_when_quiet
 from protocol.transport.paced_transport import ServerLinks
 from protocol.transport.rpc_server import RpcServer
@@ -74,18 +74,9 @@ async def run_broker(spec: ClusterSpec, broker_id: int, world: World) -> ExitCod
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, broker.stop)
-    broker.serving.add_done_callback(settle_memory)
+    broker.serving.add_done_callback(lambda _: FullCollections().begin())
     trim_when_quiet()
     return await broker.run()
-
-
-def settle_memory(_serving: object = None) -> None:
-    """Leave what stands by now out of every later garbage collection.
-
-    A full one looks at all of it: codecs, configs, loaded logs. Requests would wait meanwhile.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 class Broker:
@@ -103,11 +94,7 @@ class Broker:
         self._loop = asyncio.get_running_loop()
         self._end: asyncio.Future[ExitCode] = self._loop.create_future()
         self._parts = Parts(spec, self._own, world, self._end_with)
-        config, find = self._parts.config, self._parts.config_news.scram_credentials.find
-        self._doors = {
-            each.name: door_of(each.name, each.protocol, config, find)
-            for each in self._own.listeners
-        }
+        self._doors = doors_of(self._own, self._parts.config_news, world.clock.now_ms)
         self.broker_control = self._make_control()
         """What the control endpoint shows and does."""
         self.request_faults = self._parts.request_faults
@@ -234,7 +221,10 @@ class Broker:
             parts.network.guarded(dispatch, faulty.dispatch),
             size_bytes_max=parts.config.socket_request_max_bytes,
             memory=parts.memory,
-            limits=connection_limits(parts.config),
+            limits=connection_limits(
+                parts.config,
+                lambda host: context.client_quotas.connections.arrive(host, context.loop_ms()),
+            ),
             ends_with_peer=lambda request: faulty.waits(request) or ends_with_peer(request),
         )
         draw = parts.request_faults.chance.random
@@ -281,7 +271,7 @@ class Broker:
         refused = RegistrationRefusedError
         tasks.create_task(supervised("session", session, ending=refused), name="session")
         if parts.control_plane is not None:
-            run = parts.control_plane.config_changes.run
+            run = parts.control_plane.follow_changes
             tasks.create_task(supervised("config-changes", run), name="config-changes")
         for name, run in (
             ("broker-configs", parts.broker_configs.run),
@@ -289,6 +279,8 @@ class Broker:
             ("group-configs", parts.group_configs.run),
             ("acls", parts.config_news.acls.run),
             ("scram-credentials", parts.config_news.scram_credentials.run),
+            ("client-quotas", parts.config_news.client_quotas.run),
+            ("delegation-tokens", parts.config_news.delegation_tokens.run),
             ("auto-topics", parts.auto_topics.run),
             ("log-dir-returns", parts.returns.run),
             ("move-throttles", parts.move_throttles.run),

@@ -22,10 +22,9 @@ from broker.core.metadata_answer import MetadataAnswers
 from broker.engine.engine import Engine
 from broker.engine.types import EnginePorts
 from broker.exit_codes import ExitCode
-from broker.lifecycle.acls import Acls, make_authorizer
 from broker.lifecycle.auto_topics import AutoTopics
 from broker.lifecycle.broker_configs import BrokerConfigs, config_overrides
-from broker.lifecycle.config_news import ConfigNews
+from broker.lifecycle.config_news import ConfigNews, make_config_news
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.engine_events import EngineEventRelay
 from broker.lifecycle.group_configs import GroupConfigs
@@ -35,14 +34,14 @@ from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnPorts
 from broker.lifecycle.metric_topic import MetricTopic, MetricTopicPorts
 from broker.lifecycle.move_throttles import MoveThrottles
 from broker.lifecycle.producer_ids import ProducerIds
-from broker.lifecycle.scram_credentials import ScramCredentials
 from broker.lifecycle.session import ControllerSession, SessionPorts
 from broker.lifecycle.topic_configs import TopicConfigs
-from broker.lifecycle.zookeeper_plane import follow_config_changes, zookeeper_plane
+from broker.lifecycle.zookeeper_plane import Followed, follow_config_changes, zookeeper_plane
 from broker.loading import Loading
 from broker.metric_dump import MetricDump
 from broker.metrics import Metrics
-from broker.nodes import nodes_by_address, nodes_by_client_id
+from broker.node_connections import NodeConnections
+from broker.nodes import nodes_by_client_id
 from broker.record_turns import RecordTurns
 from broker.reported_replicas import reported_topics
 from broker.request_faults import RequestFaults
@@ -54,13 +53,10 @@ from broker.world import World
 from protocol.cluster_file.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.configs.parsing import BrokerConfig, broker_config
 from protocol.configs.types import ALL_LOG_DIRS
-from protocol.faults.model import CLIENT_NODE, CONTROLLER_NODE, broker_node
-from protocol.ids import BrokerId, fetcher_client_id, node_client_id
+from protocol.faults.model import broker_node
+from protocol.ids import BrokerId
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
-from protocol.ports import RpcPort
-from protocol.security.doors import key_of
 from protocol.transport.network_faults import NetworkFaults
-from protocol.transport.rpc_client import RpcClient
 from protocol.transport.server_memory import server_memory
 
 ALTER_PARTITION_VERSION: Final = 3
@@ -88,15 +84,14 @@ class Parts:
         self._end_process = end_process
         self.overrides = config_overrides(own)
         self.config = broker_config(self.overrides)
-        self._key = key_of(own.listeners[0].protocol, self.config)
         self.metrics = Metrics(own.id)
         self.disks = {one.path: self._disk(one) for one in own.log_dirs}
-        self._nodes = nodes_by_address(spec)
         self.network = NetworkFaults(
             broker_node(own.id),
             chance=Random(world.random.getrandbits(64)),
             nodes=nodes_by_client_id(spec),
         )
+        self.connections = NodeConnections(spec, own, self.network)
         self.request_faults = RequestFaults(self.network)
         self.memory = server_memory(self.config, nodes_by_client_id(spec))
         self.record_turns = RecordTurns(world.codec_worker())
@@ -105,8 +100,9 @@ class Parts:
             lambda path: self.log_dirs[path].is_online or self.returns.is_loading(path)
         )
         self.journal = self._journal()
-        self.control_plane = zookeeper_plane(spec, own, world, self._connect_to_broker)
-        self.link = ControllerLink(self._connect_to_controller)
+        to_leader, connect = self.connections.to_leader, self.connections.to_controller
+        self.control_plane = zookeeper_plane(spec, own, world, to_leader, connect)
+        self.link = ControllerLink(self.control_plane.connect if self.control_plane else connect)
         self.link.heard = self.journal.heard
         self.broker_configs = BrokerConfigs(
             self.link, broker_id=own.id, static=self.overrides, on_changed=self.on_broker_configs
@@ -129,11 +125,12 @@ class Parts:
         self.coordinators: Coordinators  # Made with it.
 
     def _config_news(self) -> ConfigNews:
-        own_id, topics, brokers = self._own.id, self.topic_configs, self.broker_configs
-        follow_config_changes(self.control_plane, own_id, topics, brokers)
-        acls = Acls(self.link, make_authorizer(self.config))
-        scram = ScramCredentials(self.link, self._own.listeners)
-        return ConfigNews(brokers, topics, self.group_configs, acls, scram)
+        own, topics, brokers = self._own, self.topic_configs, self.broker_configs
+        news = make_config_news(self.link, own, brokers, topics, self.group_configs, self._world)
+        of_clients = (news.client_quotas, news.scram_credentials)
+        followed = Followed(news.acls, news.delegation_tokens, of_clients)
+        follow_config_changes(self.control_plane, own.id, topics, brokers, followed)
+        return news
 
     def _journal(self) -> JournalKnowledge:
         return JournalKnowledge(self.log_dirs.values, lambda: reported_topics(self.engine.state))
@@ -235,7 +232,7 @@ class Parts:
             ports=EnginePorts(
                 clock=self._world.clock,
                 random=self._world.random,
-                connect=self._connect_to_broker,
+                connect=self.connections.to_broker,
                 send_alter_partition=self._send_alter_partition,
                 broker_epoch=lambda: self.session.broker_epoch,
                 topic_config=self.topic_configs.config_of,
@@ -281,6 +278,7 @@ class Parts:
             stopping=engine.stopping,
             metadata_answers=MetadataAnswers(engine.state.metadata),
             controller=self.link,
+            controller_behind=self.control_plane and self.control_plane.controller_behind,
             producer_ids=self.producer_ids,
             journal_heard=self.journal.heard,
             topic_configs=self.topic_configs,
@@ -295,8 +293,10 @@ class Parts:
                 first_session_id=self._world.random.randint(1, SESSION_ID_MAX),
             ),
             client_gate=self.client_gate,
+            client_quotas=self.config_news.client_quotas.quotas,
             metrics=self.metrics,
             authorizer=self.config_news.acls.authorizer,
+            delegation_tokens=self.config_news.delegation_tokens,
             answers=self.memory.answers,
             record_turns=self.record_turns,
             loop_ms=lambda: int(loop.time() * 1000),
@@ -311,7 +311,7 @@ class Parts:
             return None
         ports = MetricTopicPorts(
             metadata=self.engine.state.metadata,
-            connect=self._connect_to_broker,
+            connect=self.connections.to_broker,
             create_topics=self.auto_topics.create,
             new_producer_id=self.producer_ids.next_producer_id,
             request_timeout_ms=self.config.request_timeout_ms,
@@ -356,20 +356,6 @@ class Parts:
             queue_depth_max=self.config.jbodlab_log_dir_queue_depth_max,
             on_failed=_leave_to_startup,
         )
-
-    def _connect_to_controller(self) -> RpcPort:
-        if self.control_plane is not None:
-            return self.control_plane.connect()
-        to, client_id = self._spec.controller, node_client_id(self._own.id)
-        return self._client(to.advertised_host, to.port, client_id, CONTROLLER_NODE)
-
-    def _connect_to_broker(self, host: str, port: int) -> RpcClient:
-        to = self._nodes.get((host, port), CLIENT_NODE)
-        return self._client(host, port, fetcher_client_id(self._own.id), to)
-
-    def _client(self, host: str, port: int, client_id: str, to: str) -> RpcClient:
-        way = self.network.way(to)
-        return RpcClient(host=host, port=port, client_id=client_id, way=way, key=self._key)
 
     async def _send_alter_partition(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         response: AlterPartitionResponse = await self.link.request(request, ALTER_PARTITION_VERSION)

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from broker.broker_state import BrokerState
 from broker.client_gate import ClientGate
-from broker.context import BrokerState
 from broker.control import (
     ControlError,
     ControlPorts,

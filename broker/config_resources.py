@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar
 
-from protocol.configs.messages import alter_response
+from protocol.configs.messages import DELEGATION_TOKENS, alter_response
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import broker_id_from_text
@@ -42,6 +42,8 @@ async def answer_each(
         try:
             if counts[asked.resource_type, asked.resource_name] > 1:
                 raise invalid_request("Each resource must appear at most once.")
+            if asked.resource_type == DELEGATION_TOKENS:  # Which brokers alone keep by this.
+                raise invalid_request(f"Unknown resource type {asked.resource_type}")
             if asked.resource_type == ResourceType.BROKER_LOGGER:
                 change_levels(asked)
                 answers[index] = alter_response(asked, None)

@@ -14,13 +14,14 @@ from pkgutil import iter_modules
 from typing import Any, Final, NamedTuple
 
 from broker import handlers
+from broker.client_accounts import ClientAccount, ClientAccounts
 from broker.context import Context
 from broker.core.access import Access, Asker
 from broker.core.access_answers import AMENDS
 from broker.core.access_rules import RULES, Ruling
-from broker.core.answer_errors import error_finder
+from broker.core.answer_errors import error_finder, has_error_in_steps
 from broker.core.first_metadata import needs_metadata
-from broker.handlers import HANDLERS, Begun, Client, Refuse, served
+from broker.handlers import FOR_CONTROLLER, HANDLERS, Begun, Client, Refuse, handlers_of, served
 from broker.metrics import RequestStats
 from protocol.acls.authorizer import Authorizer
 from protocol.apis import APIS
@@ -116,6 +117,8 @@ class _Asked(NamedTuple):
     started_us: int
     is_large: bool
     """Whether it is answered in pieces."""
+    account: ClientAccount | None
+    """Of its client's quotas; None: there are none, or it is a broker's."""
 
 
 class Dispatcher:
@@ -126,7 +129,15 @@ class Dispatcher:
         check_registry()
         self._context = context
         self._gate = context.client_gate
-        self._served = served(context.release)
+        self._accounts = ClientAccounts(
+            context.client_quotas,
+            context.metrics.counters,
+            loop_ms=context.loop_ms,
+            elapsed_us=context.elapsed_us,
+        )
+        self._quotas = context.client_quotas
+        self._handlers = handlers_of(context)
+        self._served = served(context.release, self._handlers)
         self._routes: dict[tuple[int, int], _Route] = {}
         self._control_connection = 0
         """On which the controller spoke last, by its number."""
@@ -143,6 +154,8 @@ class Dispatcher:
             CloseConnection: the handler wants the connection closed, the controller spoke on a
                 newer one since, or too many requests are held.
         """
+        if self._accounts.muted.is_any:
+            await self._accounts.muted.until_unmuted(peer)
         started_us = self._context.elapsed_us()
         route = self._routes.get((received.api_key, received.api_version))
         if route is None:
@@ -161,10 +174,13 @@ class Dispatcher:
             self._context.metrics.counters.malformed_requests.add()
             raise
         is_large = is_large or (route.may_be_cut and is_cut(request))
-        asked = _Asked(route, request, received, peer, started_us, is_large)
+        account = self._accounts.open(received, peer) if self._quotas.is_limiting else None
+        asked = _Asked(route, request, received, peer, started_us, is_large, account)
         if not self._gate.is_open and needs_metadata(request):
             timeout_ms = self._context.config.request_timeout_ms
             return self._gate.hold(len(body), timeout_ms, partial(self._answer, asked))
+        if account is not None:
+            return await account.timed(self._answer(asked))
         return await self._answer(asked)
 
     async def _answer(self, asked: _Asked) -> LaterAnswer | Body:
@@ -226,7 +242,8 @@ class Dispatcher:
             if route.takes_client:
                 peer = asked.peer
                 name = asked.received.client_id or ""
-                client = Client(name, peer.host, peer.principal, peer.listener, access)
+                who = (peer.host, peer.principal, peer.listener)
+                client = Client(name, *who, access, asked.account, peer.is_by_token)
                 return await route.handle(self._context, asked.request, route.version, client)
             return await route.handle(self._context, asked.request, route.version)
         except Exception as error:  # noqa: BLE001 -- the dispatcher is where errors end
@@ -269,26 +286,31 @@ class Dispatcher:
         return self._encoded(asked, response)
 
     def _encoded(self, asked: _Asked, response: Any) -> Body:
-        parts = None if response is None else asked.route.encode_parts(response)
-        self._record(asked, response, parts)
+        if asked.account is not None:
+            asked.account.settle(response)
+        route = asked.route
+        parts = None if response is None else route.encode_parts(response)
+        self._record(asked, parts, failed=parts is not None and route.is_failed(response))
         return parts
 
     async def _encoded_in_steps(self, asked: _Asked, response: Any) -> Body:
         if response is None:
             return self._encoded(asked, response)
+        if asked.account is not None:
+            asked.account.settle(response)
         turns = self._context.turns
         parts = await turns.run(asked.route.codec_out.encode_parts_in_steps(response))
-        self._record(asked, response, parts)
+        self._record(asked, parts, failed=await turns.run(has_error_in_steps(response)))
         await drop(response, turns, is_shared=isinstance(response, MetadataResponse))
         return parts
 
-    def _record(self, asked: _Asked, response: Any, parts: Body) -> None:
+    def _record(self, asked: _Asked, parts: Body, *, failed: bool) -> None:
         route, received = asked.route, asked.received
         route.stats.record(
             self._context.elapsed_us() - asked.started_us,
             received_bytes=len(received.body),
             sent_bytes=0 if parts is None else sum(map(len, parts)),
-            failed=parts is not None and route.is_failed(response),
+            failed=failed,
         )
 
     def _refused(self, asked: _Asked, error: Exception) -> Any:
@@ -312,7 +334,7 @@ class Dispatcher:
         return route.refuse(asked.request, route.version, unexpected)
 
     def _open_route(self, received: RequestReceived, peer: Peer) -> _Route:
-        handler = HANDLERS.get(received.api_key)
+        handler = self._handlers.get(received.api_key)
         version = received.api_version
         if handler is None or not self._is_served(received.api_key, version):
             self._context.metrics.counters.malformed_requests.add()
@@ -366,7 +388,7 @@ class Dispatcher:
 
 def check_registry() -> None:
     """Assert that each handler serves an API in versions that the message table has."""
-    for key, handler in HANDLERS.items():
+    for key, handler in (HANDLERS | FOR_CONTROLLER).items():
         assert APIS[key] is handler.api
         assert handler.api.name in RULES, f"nobody says who may ask for {handler.api.name}"
         assert handler.versions.low in handler.api.versions

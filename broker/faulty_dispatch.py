@@ -26,6 +26,7 @@ from broker.core.request_parts import (
 )
 from broker.core.request_rules import RequestRule, RequestSeen
 from broker.handlers import HANDLERS
+from broker.muted_connections import MutedConnections
 from broker.request_faults import Passed, RequestFaults
 from protocol.apis import APIS, Api
 from protocol.connection import CloseConnection, Peer, RequestReceived
@@ -102,7 +103,7 @@ class FaultyDispatch:
         self._faults = faults
         self._name_of = name_of
         self._own = frozenset(own_client_ids)
-        self._muted_until_s: dict[int, float] = {}
+        self._muted = MutedConnections()
         self._waiting: dict[int, None] = {}
         self.links: ServerLinks | None = None
         """The connections of the server, once it is made."""
@@ -192,9 +193,7 @@ class FaultyDispatch:
 
     async def _until_unmuted(self, peer: Peer) -> None:
         """Wait as long as a client should by the throttle time that it was told (KIP-219)."""
-        until_s = self._muted_until_s.pop(peer.number, None)
-        if until_s is not None:
-            await asyncio.sleep(max(0.0, until_s - asyncio.get_running_loop().time()))
+        await self._muted.until_unmuted(peer)
         if self.links is not None:
             await self.links.until_drained(peer)
 
@@ -307,9 +306,7 @@ class FaultyDispatch:
         return _rewritten(asked.codec_out, change, body)
 
     def _throttled(self, asked: _Asked, throttle_time_ms: int, body: Body) -> Body:
-        now_s = asyncio.get_running_loop().time()
-        muted = {peer: s for peer, s in self._muted_until_s.items() if s > now_s}
-        self._muted_until_s = {**muted, asked.peer.number: now_s + throttle_time_ms / 1000}
+        self._muted.mute(asked.peer, throttle_time_ms)
 
         def throttle(told: Any) -> Any:
             told.throttle_time_ms = max(told.throttle_time_ms, throttle_time_ms)

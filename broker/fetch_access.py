@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from broker.context import Context
 from broker.core.access import Access
+from broker.engine.serve.fetch import PARTS_OF_A_STEP
 from broker.engine.types import FetchParams, FetchPart, FetchResult
 from protocol.acls.model import AclOperation, AclResourceType
 from protocol.errors import ErrorCode
@@ -26,15 +27,24 @@ async def read_allowed(
         return await read(context, params, parts, version)
     may: dict[str, bool] = {}
     allowed: list[bool] = []
-    for part in parts:
+    readable: list[FetchPart] = []
+    for number, part in enumerate(parts, 1):
         name = part.tp.topic or context.metadata.topic_name(part.topic_id) or ""
         if name not in may:
             topic = AclResourceType.TOPIC
             may[name] = not name or access.may(AclOperation.READ, topic, name)
         allowed.append(may[name])
-    if all(allowed):
+        if may[name]:
+            readable.append(part)
+        if number % PARTS_OF_A_STEP == 0:
+            await context.turns.next()
+    if len(readable) == len(parts):
         return await read(context, params, parts, version)
-    readable = [part for part, is_allowed in zip(parts, allowed, strict=True) if is_allowed]
     found = iter(await read(context, params._replace(max_wait_ms=0), readable, version))
     denied = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    return [next(found) if is_allowed else FetchResult(error_code=denied) for is_allowed in allowed]
+    results: list[FetchResult] = []
+    for number, is_allowed in enumerate(allowed, 1):
+        results.append(next(found) if is_allowed else FetchResult(error_code=denied))
+        if number % PARTS_OF_A_STEP == 0:
+            await context.turns.next()
+    return results

@@ -79,6 +79,12 @@ class Counters:
         _BROKER + "malformed_requests_total",
         "Connections closed because of what the peer sent.",
     )
+    throttled_requests: Counter = counter(
+        _BROKER + "throttled_requests_total", "Requests whose clients were told to wait: quotas."
+    )
+    throttled_ms: Counter = counter(
+        _BROKER + "throttled_milliseconds_total", "For how long those clients were told to wait."
+    )
     rows_dropped: Counter = counter(
         _BROKER + "metric_rows_dropped_total",
         "Metric rows lost because the dump or the metrics topic did not keep up.",

@@ -16,12 +16,12 @@ from uuid import UUID
 from broker.storage.disk import FileDisk
 from broker.storage.fault_gates import FaultGate, ThreadGate
 from broker.storage.worker import ThreadDiskWorker
-from broker.zookeeper.port import ZookeeperPort
 from protocol.cluster_file.spec import LogDirSpec, ZookeeperSpec
 from protocol.metrics.rows import RowOrigin
 from protocol.metrics.writer import MetricWriter, NewRowWriter
 from protocol.ports import Disk, DiskWorker, WallClock
 from protocol.witness import Witness, unwitnessed
+from protocol.zookeeper_client.port import ZookeeperPort
 
 
 class SystemClock:
@@ -34,9 +34,14 @@ class SystemClock:
 
 def kazoo_zookeeper(spec: ZookeeperSpec) -> ZookeeperPort:
     """Return a client of ZooKeeper; kazoo is loaded for it only."""
-    from broker.zookeeper.kazoo_client import KazooZookeeper  # noqa: PLC0415 - 20 ms of a start
+    from protocol.zookeeper_client.kazoo_client import KazooZookeeper  # noqa: PLC0415 - 20 ms of a start
 
-    return KazooZookeeper(spec.connect, session_timeout_ms=spec.session_timeout_ms)
+    return KazooZookeeper(
+        spec.connect,
+        session_timeout_ms=spec.session_timeout_ms,
+        sets_acl=spec.set_acl,
+        login=(spec.username, spec.password),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +86,7 @@ def real_world(random: Random, origin: RowOrigin = RowOrigin()) -> World:  # noq
         random=random,
         disk=lambda spec: FileDisk(spec.path, spec.capacity_bytes),
         empty_disk=lambda spec: FileDisk(
-            spec.path, spec.capacity_bytes, set_aside=f"replaced-{random.getrandbits(48):012x}"
+            spec.path, spec.capacity_bytes, set_aside=f"{random.getrandbits(128):032x}"
         ),
         worker=lambda path: ThreadDiskWorker(f"log-dir {path}", loop),
         codec_worker=lambda: ThreadDiskWorker("codecs", loop),

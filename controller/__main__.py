@@ -27,12 +27,16 @@ if __name__ == "__main__":
 from controller.app import Controller, OtherJournalError, PortError, WrongClusterError
 from controller.exit_codes import ExitCode
 from controller.journal import Journal, JournalCorruptError, JournalFile, JournalInUseError
-from protocol.cluster_file.spec import ClusterSpec, SpecError, load_cluster_spec
+from controller.terms import Terms, cause_of
+from protocol.cluster_file.spec import ClusterSpec, SpecError, ZookeeperSpec, load_cluster_spec
 from protocol.metrics.rows import NO_RUN, RowOrigin
-from protocol.metrics.writer import MetricWriter
+from protocol.metrics.writer import MetricWriter, NewRowWriter
 from protocol.security.tls import SecurityConfigError
 from protocol.stack_dumps import tell_stacks
+from protocol.transport.full_collections import FullCollections
 from protocol.transport.heap_trim import trim_when_quiet
+from protocol.zookeeper.znodes import MalformedZnode
+from protocol.zookeeper_client.port import NotPermittedError
 
 _ADVICE = (
     "Keep its first {} lines (head -n), or restore a newer copy if there is one: the controller "
@@ -58,6 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         spec = load_cluster_spec(options.config)
     except SpecError as error:
         return _fail(ExitCode.BAD_CONFIG, str(error))
+    if spec.zookeeper is not None and not spec.stands_for_election:
+        text = f"controller.id {spec.controller.id} is no broker of {options.config}"
+        return _fail(ExitCode.BAD_CONFIG, f"{text}: set it to the one that stands for election")
     logging.basicConfig(
         stream=sys.stderr,
         level=options.log_level.upper(),
@@ -74,22 +81,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
 async def _run(spec: ClusterSpec, options: argparse.Namespace) -> None:
     origin = RowOrigin(cluster_id=spec.cluster_id, run_id=options.run_id)
     new_row_writer = partial(MetricWriter, origin=origin)
+    if spec.zookeeper is not None:
+        await _run_until_stopped(_terms(spec, spec.zookeeper, new_row_writer))
+        return
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal") as executor:
         journal = Journal(JournalFile(Path(spec.controller.data_dir)), executor)
         controller = Controller(
             spec, journal, SystemClock(), SystemRandom(), new_row_writer=new_row_writer
         )
         controller.accepts_other_journals = options.accept_new_journal
-        loop = asyncio.get_running_loop()
-        for name in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(name, controller.stop)
-        trim_when_quiet()
-        await controller.run()
+        controller.listening.add_done_callback(lambda _: FullCollections().begin())
+        await _run_until_stopped(controller)
+
+
+async def _run_until_stopped(running: Controller | Terms) -> None:
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, running.stop)
+    trim_when_quiet()
+    await running.run()
+
+
+def _terms(spec: ClusterSpec, zookeeper: ZookeeperSpec, new_row_writer: NewRowWriter) -> Terms:
+    from protocol.zookeeper_client.kazoo_client import KazooZookeeper  # noqa: PLC0415 - 20 ms
+
+    connection = KazooZookeeper(
+        zookeeper.connect,
+        session_timeout_ms=zookeeper.session_timeout_ms,
+        sets_acl=zookeeper.set_acl,
+        login=(zookeeper.username, zookeeper.password),
+    )
+    return Terms(spec, connection, SystemClock(), SystemRandom(), new_row_writer)
 
 
 def _explain(spec: ClusterSpec, error: Exception) -> ExitCode:  # noqa: PLR0911 - one per end
     """Tell in one line what to do about the known ends; log the others with their traceback."""
-    cause = _first(error)
+    cause = cause_of(error)
     match cause:
         case PortError():
             return _fail(ExitCode.PORT_IN_USE, f"{cause}; set controller.port to a free one")
@@ -106,6 +133,8 @@ def _explain(spec: ClusterSpec, error: Exception) -> ExitCode:  # noqa: PLR0911 
             )
         case SecurityConfigError():
             return _fail(ExitCode.BAD_CONFIG, f"configs of the cluster file: {cause}")
+        case MalformedZnode() | NotPermittedError():
+            return _fail(ExitCode.BAD_CONFIG, f"this cluster cannot be led: {cause}")
         case WrongClusterError():
             return _fail(ExitCode.BAD_CONFIG, f"{cause}; see controller.data_dir")
         case OSError():
@@ -114,12 +143,6 @@ def _explain(spec: ClusterSpec, error: Exception) -> ExitCode:  # noqa: PLR0911 
         case _:
             logger.error("the controller ended unexpectedly", exc_info=cause)
             return ExitCode.UNEXPECTED_ERROR
-
-
-def _first(error: Exception) -> Exception:
-    """Return what is at the bottom of nested groups; the first failure ended all of them."""
-    inner: tuple[Exception, ...] = getattr(error, "exceptions", ())
-    return _first(inner[0]) if inner else error
 
 
 def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:

@@ -1,7 +1,4 @@
-"""The composition root: one loop that turns events into effects, journal first. No rules.
-
-``Controller`` works with any loop and journal file; ``controller.__main__`` gives the real ones.
-"""
+"""The composition root: one loop that turns events into effects, the store first. No rules."""
 
 from __future__ import annotations
 
@@ -13,7 +10,6 @@ from random import Random
 from typing import Any, Final, NamedTuple, assert_never
 
 from controller.channels import Channels, Connect
-from controller.core.cluster_action import may_ask
 from controller.core.decision import Decision, Durable
 from controller.core.effects import (
     Answer,
@@ -30,18 +26,17 @@ from controller.core.machine import HalfDoneError, Machine
 from controller.core.run_state import RunState, WantedTopic
 from controller.core.settings import Settings
 from controller.core.state import ClusterState
+from controller.core.store import News, Store, no_news
+from controller.doors import controller_door, controller_key, who_may_ask
 from controller.handlers.dispatcher import Dispatcher
-from controller.journal import Journal
 from controller.stamps import put_stamp_on
 from protocol.cluster_file.spec import ClusterSpec
 from protocol.configs.parsing import broker_config
-from protocol.connection import DEFAULT_LISTENER
 from protocol.ids import node_client_id
 from protocol.metrics.rows import FailoverEventRow, FailoverStep, MetricRow
 from protocol.metrics.writer import MetricWriter, NewRowWriter
 from protocol.ports import WallClock
-from protocol.security.doors import door_of, key_of
-from protocol.security.listeners import protocol_between_nodes
+from protocol.security.listeners import SecurityProtocol, control_plane_of
 from protocol.transport.connection_watch import connection_limits
 from protocol.transport.door import Door
 from protocol.transport.rpc_client import RpcClient
@@ -81,7 +76,7 @@ class Controller:
     def __init__(
         self,
         spec: ClusterSpec,
-        journal: Journal,
+        store: Store,
         clock: WallClock,
         random: Random,
         connect: Connect | None = None,
@@ -91,18 +86,19 @@ class Controller:
 
         Args:
             spec: the cluster.
-            journal: not loaded yet.
+            store: not loaded yet.
             clock: stamps metric rows.
             random: for placement and topic ids.
             connect: makes clients of brokers; by default over the network.
             new_row_writer: makes the writer of metric rows.
         """
         self._spec = spec
-        self._journal = journal
+        self._store = store
         self._clock = clock
         self._random = random
         self._new_row_writer = new_row_writer
-        self._key = key_of(protocol_between_nodes(spec.configs), broker_config(spec.configs))
+        self._settings = settings_of(spec)
+        self._key = controller_key(spec.configs)
         self._connect = connect or self._connect_by_rpc
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._next_token = 0
@@ -115,7 +111,7 @@ class Controller:
         self._defect: HalfDoneError | OtherJournalError | None = None
         self._machine: Machine
         self._durable: Durable
-        """How far the journal is on disk; what rests on a later decision waits."""
+        """How far decisions are kept; what rests on a later one waits."""
         self._channels: Channels
         self.listening: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         """The port, once requests are served."""
@@ -123,6 +119,8 @@ class Controller:
         """Told of the machine's events and moves; to be set before ``run``."""
         self.accepts_other_journals = False
         """Whether brokers may register that heard of another journal; to be set before ``run``."""
+        self.news: News = no_news
+        """Followed once the state is loaded; to be set before ``run``."""
         self.acting: Callable[[int], None] = lambda _journal_number: None
         """Told before each effect on which decision it rests; to be set before ``run``."""
         self.answering: Callable[[Any, Any], None] = lambda _request, _response: None
@@ -152,19 +150,18 @@ class Controller:
             JournalCorruptError, JournalInUseError: the journal cannot be used.
             WrongClusterError: the journal is another cluster's.
             OtherJournalError: the journal is new, and brokers have heard of another one.
+            TermEndedError: ZooKeeper has another controller (perhaps in an ExceptionGroup).
             HalfDoneError: a defect; the next start replays what was decided before it.
         """
         try:
-            settings = replace(
-                settings_of(self._spec), accepts_other_journals=self.accepts_other_journals
-            )
+            settings = replace(self._settings, accepts_other_journals=self.accepts_other_journals)
             self._machine = Machine(await self._load(), settings, self._random, self.witness)
             self._machine.want_topics(_wanted_topics(self._spec))
             await self._serve()
             if self._defect is not None:
                 raise self._defect
         finally:
-            await self._journal.close()
+            await self._store.close()
 
     def stop(self) -> None:
         """End ``run``; what was answered is durable, nothing else is lost that counts."""
@@ -184,22 +181,22 @@ class Controller:
             self._waiting.pop(token, None)
 
     async def _load(self) -> ClusterState:
-        replayed = await self._journal.load()
-        self._durable = replayed.durable
-        state = replayed.state
-        if replayed.torn_bytes:
+        loaded = await self._store.load()
+        self._durable = loaded.durable
+        state = loaded.state
+        if loaded.torn_bytes:
             _log.warning(
                 "journal: %d bytes at the end were cut: never durable, or damaged since; "
                 "brokers tell whether they have heard of what was in them",
-                replayed.torn_bytes,
+                loaded.torn_bytes,
             )
         if state.cluster_id not in ("", self._spec.cluster_id):
             raise WrongClusterError(
                 f"the journal belongs to cluster {state.cluster_id}, not {self._spec.cluster_id}"
             )
         _log.info(
-            "journal: %d decisions, %d topics, %d brokers",
-            replayed.next_sequence,
+            "loaded: %d decisions, %d topics, %d brokers",
+            state.journal_number,
             len(state.topics),
             len(state.brokers),
         )
@@ -207,27 +204,28 @@ class Controller:
 
     async def _serve(self) -> None:
         host, port = self._spec.controller.bind_host, self._spec.controller.port
-        config = broker_config(self._spec.configs)
+        config = self._settings.defaults
+        may_ask = who_may_ask(self._spec.configs, lambda: self.state)
         server = RpcServer(
-            Dispatcher(
-                self.ask,
-                lambda peer: may_ask(self.state, config, str(peer.principal), peer.host),
-            ).dispatch,
+            Dispatcher(self.ask, may_ask).dispatch,
             size_bytes_max=config.socket_request_max_bytes,
             memory=server_memory(config, {node_client_id(each.id) for each in self._spec.brokers}),
             limits=connection_limits(config),
         )
-        door = door_of(DEFAULT_LISTENER, protocol_between_nodes(self._spec.configs), config)
+        door = controller_door(self._spec.configs, self._clock.now_ms)
         async with asyncio.TaskGroup() as group:
-            self._channels = Channels(group, self._connect, self._post, self._give_up)
-            group.create_task(self._commit_all(), name="journal")
+            wait_ms = config.controller_socket_timeout_ms
+            self._channels = Channels(group, self._connect, self._post, self._give_up, wait_ms)
+            group.create_task(self._commit_all(), name="store")
             group.create_task(self._write_rows(), name="metric-dump")
             self._post(Started())
+            news = group.create_task(self.news(self._post), name="news")
             try:
                 self.listening.set_result(await _listen(server, host, port, door))
                 _log.info("listening on %s:%d", host, self.listening.result())
                 await self._stopping.wait()
             finally:
+                news.cancel()
                 await server.stop()
                 self._channels.close_all()
                 self._disarm()
@@ -268,11 +266,11 @@ class Controller:
             self._has_commits.clear()
             commits, self._commits = self._commits, []
             if commits:
-                self._durable = await self._journal.append([each.decision for each in commits])
+                self._durable = await self._store.append([each.decision for each in commits])
             for commit in commits:
                 self._do_all(commit)
-            if self._journal.should_compact and not self._commits:
-                self._durable = await self._journal.compact(self._machine.state)
+            if self._store.should_compact and not self._commits:
+                self._durable = await self._store.compact(self._machine.state)
 
     def _do_all(self, commit: _Commit) -> None:
         for effect in commit.decision.effects(self._durable):
@@ -358,12 +356,16 @@ class Controller:
 
 def settings_of(spec: ClusterSpec) -> Settings:
     """Return what the cluster file says to the controller."""
+    control_plane = control_plane_of(spec.configs)
     return Settings(
         cluster_id=spec.cluster_id,
         controller_id=spec.controller.id,
         session_timeout_ms=spec.controller.session_timeout_ms,
         heartbeat_interval_ms=spec.controller.heartbeat_interval_ms,
         broker_ids=tuple(broker.id for broker in spec.brokers),
+        has_zookeeper=spec.zookeeper is not None,
+        control_plane_listener=control_plane.listener,
+        tells_nodes_apart=control_plane.protocol is not SecurityProtocol.PLAINTEXT,
         defaults=broker_config(spec.configs),
         overrides=dict(spec.configs),
         broker_overrides={

@@ -21,8 +21,6 @@ from protocol.messages.control import (
 from protocol.ports import RpcPort
 
 RETRY_MS: Final = 100
-ANSWER_TIMEOUT_MS: Final = 30_000
-"""Kafka's controller.socket.timeout.ms."""
 QUEUED_REQUESTS_MAX: Final = 10_000
 """A broker this far behind is given up."""
 
@@ -47,6 +45,7 @@ class Channels:
         connect: Connect,
         on_answer: Callable[[RequestAnswered], None],
         on_overflow: Callable[[int], None],
+        answer_timeout_ms: int,
     ) -> None:
         """Prepare.
 
@@ -55,11 +54,13 @@ class Channels:
             connect: makes clients.
             on_answer: told every answer, in order per broker.
             on_overflow: told the id of a broker whose queue is full.
+            answer_timeout_ms: then a request is given up, with its connection, and sent again.
         """
         self._group = group
         self._connect = connect
         self._on_answer = on_answer
         self._on_overflow = on_overflow
+        self._answer_timeout_ms = answer_timeout_ms
         self._channels: dict[int, _Channel] = {}
         self._is_ended = False
 
@@ -68,7 +69,9 @@ class Channels:
         self.close(broker_id)
         if self._is_ended:
             return
-        channel = _Channel(broker_id, broker_epoch, self._connect(host, port), self._on_answer)
+        client = self._connect(host, port)
+        wait_ms = self._answer_timeout_ms
+        channel = _Channel(broker_id, broker_epoch, client, self._on_answer, wait_ms)
         self._channels[broker_id] = channel
         channel.task = self._group.create_task(channel.run(), name=f"channel-{broker_id}")
 
@@ -107,11 +110,13 @@ class _Channel:
         broker_epoch: int,
         client: RpcPort,
         on_answer: Callable[[RequestAnswered], None],
+        answer_timeout_ms: int,
     ) -> None:
         self._broker_id = broker_id
         self._broker_epoch = broker_epoch
         self._client = client
         self._on_answer = on_answer
+        self._answer_timeout_ms = answer_timeout_ms
         self._queue: deque[tuple[int, Any]] = deque()
         self._wake = asyncio.Event()
         self._is_answering = True
@@ -152,7 +157,7 @@ class _Channel:
         while True:
             try:
                 response = await self._client.request(
-                    request, version, timeout_ms=ANSWER_TIMEOUT_MS
+                    request, version, timeout_ms=self._answer_timeout_ms
                 )
             except (ConnectionError, TimeoutError) as error:
                 self._note_silence(error)

@@ -23,6 +23,7 @@ from controller.core.decision import Decision, Durable
 from controller.core.records import RECORD_CLASSES, Record
 from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
+from controller.core.store import Loaded
 
 COMPACT_BYTES_MIN: Final = 4 * 1024 * 1024
 COMPACT_GROWTH: Final = 4
@@ -87,19 +88,12 @@ def _decode_record(name: str, raw: msgspec.Raw) -> Record:
 
 
 @dataclass(slots=True)
-class Replayed:
+class Replayed(Loaded):
     """What a journal's bytes hold."""
 
-    state: ClusterState
-    next_sequence: int
-    size_bytes: int
+    next_sequence: int = 0
+    size_bytes: int = 0
     """Without a torn tail."""
-    torn_bytes: int
-
-    @property
-    def durable(self) -> Durable:
-        """What was replayed, as the proof that it is on disk."""
-        return Durable(self.state.journal_number)
 
 
 def replay(data: bytes, path: Path) -> Replayed:
@@ -128,7 +122,12 @@ def replay(data: bytes, path: Path) -> Replayed:
         state.journal_number += 1
         sequence = entry.sequence + 1
         position = end + 1
-    return Replayed(state, sequence, position, len(data) - position)
+    return Replayed(
+        state,
+        torn_bytes=len(data) - position,
+        next_sequence=sequence,
+        size_bytes=position,
+    )
 
 
 def _check_order(entry: Entry, expected: int, *, is_whole: bool) -> None:
@@ -241,7 +240,10 @@ class JournalFile:
         self._fd = self._lock = None
 
     def _open_file(self, path: Path) -> int:
-        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+        descriptor = os.open(path, flags, 0o600)
+        os.fchmod(descriptor, 0o600)  # It may be older than the credentials in it.
+        return descriptor
 
     def _sync_dir(self) -> None:
         descriptor = os.open(self._data_dir, os.O_RDONLY | os.O_DIRECTORY)
@@ -252,7 +254,10 @@ class JournalFile:
 
 
 class Journal:
-    """Appends decisions in groups; its file is touched in the executor's one thread only."""
+    """Appends decisions in groups; its file is touched in the executor's one thread only.
+
+    Implements ``Store``.
+    """
 
     def __init__(
         self,

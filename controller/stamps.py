@@ -29,7 +29,10 @@ _STAMPED: Final = (
 
 
 def put_stamp_on(effect: Effect, state: ClusterState, journal_number: int) -> None:
-    """Stamp the message of an effect, if it is one for brokers, with the decision behind it."""
+    """Stamp the message of an effect, if it is one for brokers, with the decision behind it.
+
+    Where ZooKeeper has the decisions there is no journal that brokers could remember.
+    """
     match effect:
         case Send():
             message = effect.request
@@ -37,7 +40,7 @@ def put_stamp_on(effect: Effect, state: ClusterState, journal_number: int) -> No
             message = effect.response
         case _:
             return
-    if isinstance(message, _STAMPED):
+    if state.journal_id and isinstance(message, _STAMPED):
         stamp = JournalStamp(
             journal_id=state.journal_id,
             controller_epoch=state.controller_epoch,

@@ -75,6 +75,14 @@ COMMANDS: Final = {
         "jbodlab.kafka_tools.configs:kafka_configs",
         "Show, change settings of topics, brokers, groups.",
     ),
+    "kafka-acls": (
+        "jbodlab.kafka_tools.acls:kafka_acls",
+        "Add, remove, or list ACLs: who may do what.",
+    ),
+    "kafka-delegation-tokens": (
+        "jbodlab.kafka_tools.delegation_tokens:kafka_delegation_tokens",
+        "Create, renew, expire, describe tokens.",
+    ),
     "kafka-consumer-groups": (
         "jbodlab.kafka_tools.consumer_groups:kafka_consumer_groups",
         "List, describe, delete groups and reset offsets.",

@@ -27,9 +27,9 @@ class ExitCode(IntEnum):
     TIMED_OUT = 7
     """Something did not happen before its deadline."""
     MISSING_JAVA = 8
-    """Spark needs Java, and there is none."""
+    """Spark or Apache Kafka needs Java, and there is none."""
     MISSING_PACKAGE = 9
-    """An optional Python package is not installed."""
+    """An optional Python package is not installed, or Maven is not, or could not fetch."""
     MALFORMED = 10
     """What was to be decoded is no message of Kafka's protocol."""
     STOPPED = 11

@@ -25,6 +25,7 @@ from protocol.metrics.writer import MetricWriter
 
 DELIVERY_TIMEOUT_MS: Final = 60_000
 METADATA_AGE_MS_MAX: Final = 1_000
+_OPEN: Final[Mapping[str, Any]] = {}
 
 
 class Acknowledged(NamedTuple):
@@ -92,10 +93,10 @@ class Load:
     ``partitions`` is how many there are, or the ones to write to.
 
     ``pace_ms`` is the pause after each round over the partitions; ``first_number`` keeps the
-    numbers of several loads on one topic apart.
+    numbers of several loads on one topic apart; ``security`` are arguments of kafka-python.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - callers name what differs
         self,
         bootstrap_servers: Sequence[str],
         topic: str,
@@ -104,8 +105,9 @@ class Load:
         size_bytes: int = 100,
         pace_ms: float = 1.0,
         first_number: int = 0,
+        security: Mapping[str, Any] = _OPEN,
     ) -> None:
-        self._bootstrap_servers = list(bootstrap_servers)
+        self._client: Any = {"bootstrap_servers": list(bootstrap_servers), **security}
         self._topic = topic
         self._partitions = range(partitions) if isinstance(partitions, int) else partitions
         self._padding = b"." * max(0, size_bytes - 20)
@@ -157,7 +159,7 @@ class Load:
 
     def _run(self) -> None:
         producer = KafkaProducer(
-            bootstrap_servers=self._bootstrap_servers,
+            **self._client,
             acks="all",
             enable_idempotence=True,
             linger_ms=1,
@@ -242,9 +244,15 @@ def _flush_nothing(timeout: float | None = None) -> None:
     """Stand in for the ``flush`` of a producer that is given up."""
 
 
-def end_offsets(bootstrap_servers: Sequence[str], topic: str, *, partitions: int) -> dict[int, int]:
+def end_offsets(
+    bootstrap_servers: Sequence[str],
+    topic: str,
+    *,
+    partitions: int,
+    security: Mapping[str, Any] = _OPEN,
+) -> dict[int, int]:
     """Return by partition where the next record will be."""
-    consumer = reader(bootstrap_servers)
+    consumer = reader(bootstrap_servers, security)
     try:
         assigned = [TopicPartition(topic, partition) for partition in range(partitions)]
         ends: dict[Any, int] = consumer.end_offsets(assigned)
@@ -260,6 +268,7 @@ def read_numbers(
     partitions: int,
     begins: Mapping[int, int] | None = None,
     deadline_ms: int = 60_000,
+    security: Mapping[str, Any] = _OPEN,
 ) -> list[int]:
     """Read a topic to its present end; return the numbers of its records.
 
@@ -269,11 +278,12 @@ def read_numbers(
         partitions: how many it has.
         begins: offsets to begin at, by partition; None: at the beginning.
         deadline_ms: for all of it.
+        security: arguments of kafka-python.
 
     Raises:
         TimeoutError: the end was not reached before the deadline.
     """
-    consumer = reader(bootstrap_servers)
+    consumer = reader(bootstrap_servers, security)
     try:
         assigned = [TopicPartition(topic, partition) for partition in range(partitions)]
         consumer.assign(assigned)
@@ -286,17 +296,19 @@ def read_numbers(
         consumer.close()
 
 
-def reader(bootstrap_servers: Sequence[str]) -> Any:
+def reader(bootstrap_servers: Sequence[str], security: Mapping[str, Any] = _OPEN) -> Any:
     """Return a consumer without a group that begins where a partition does; close it.
 
     Asked for offsets, kafka-python (3.0.12) turns to the same broker until its time is up, and does
     not ask who leads by now: so its metadata have to get old soon.
     """
+    given: Any = security
     return KafkaConsumer(
         bootstrap_servers=list(bootstrap_servers),
         group_id=None,
         auto_offset_reset="earliest",
         metadata_max_age_ms=METADATA_AGE_MS_MAX,
+        **given,
     )
 
 

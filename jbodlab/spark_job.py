@@ -55,7 +55,8 @@ def _command(source: Path | str, out_dir: Path) -> list[str]:
     if importlib.util.find_spec("pyspark") is None:
         raise LabError(
             ExitCode.MISSING_PACKAGE,
-            "the report runs on Spark: install it with `pip install 'jbodlab[analytics]'`",
+            "the report runs on Spark: install it with `pip install 'jbodlab[analytics]'`, "
+            "or beside a command of pipx with `pipx inject jbodlab 'pyspark>=4'`",
         )
     if isinstance(source, Path) and not source.is_dir():
         raise LabError(

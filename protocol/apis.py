@@ -86,6 +86,10 @@ _ROWS: Final = (
     (35, "DescribeLogDirs", "log_dirs"),
     (36, "SaslAuthenticate", "sasl"),
     (37, "CreatePartitions", "topics"),
+    (38, "CreateDelegationToken", "delegation_tokens"),
+    (39, "RenewDelegationToken", "delegation_tokens"),
+    (40, "ExpireDelegationToken", "delegation_tokens"),
+    (41, "DescribeDelegationToken", "delegation_tokens"),
     (42, "DeleteGroups", "groups"),
     (43, "ElectLeaders", "elections"),
     (44, "IncrementalAlterConfigs", "configs"),
@@ -115,10 +119,6 @@ _ROWS: Final = (
 )
 
 NOT_SERVED: Final[dict[int, str]] = {
-    38: "CreateDelegationToken",
-    39: "RenewDelegationToken",
-    40: "ExpireDelegationToken",
-    41: "DescribeDelegationToken",
     52: "Vote",
     53: "BeginQuorumEpoch",
     54: "EndQuorumEpoch",

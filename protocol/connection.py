@@ -60,6 +60,8 @@ class Peer(NamedTuple):
     """The name of the listener that it came in by."""
     principal: Principal = ANONYMOUS
     """Who it is, as far as it has authenticated."""
+    is_by_token: bool = False
+    """Whether it has by a delegation token."""
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"

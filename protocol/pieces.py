@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -19,6 +19,8 @@ NEW_PARTITIONS_MAX: Final = 10_000
 """That one request makes. Source: KRaft's QuorumController.MAX_RECORDS_PER_USER_OP."""
 VALUES_MAX: Final = 2_000
 """Of one entry, such as the settings of a topic or the replicas of a partition."""
+_ARRAYS_OF_A_STEP: Final = 1_000
+"""That are looked at, about a millisecond."""
 
 
 class Cut(NamedTuple):
@@ -110,25 +112,51 @@ def check_whole(request: Any) -> None:
         )
 
 
-def check_values(request: Any) -> None:
+def check_values(request: Any) -> Generator[None, None, None]:
     """Refuse a request with an array so long that it cannot be worked off in one step.
 
     Of a request that is never cut all arrays of one name count together: many short ones take as
-    long as a long one.
+    long as a long one. It yields between two steps.
 
     Raises:
         KafkaError: INVALID_REQUEST, naming length and limit.
     """
     cut = CUTS.get(type(request).__name__, _WHOLE)
-    _check_arrays(request, cut.values_max, None if cut.levels else Counter())
+    limit = cut.values_max
+    seen: Counter[str] = Counter()
+    for number, (owner, name) in enumerate(_arrays_in(request), 1):
+        length = len(getattr(owner, name) or ())
+        if not cut.levels:
+            seen[name] += length
+            length = seen[name]
+        if length > limit:
+            raise KafkaError(
+                ErrorCode.INVALID_REQUEST,
+                f"{name} has {length} entries, at most {limit} are taken; ask for fewer at a time.",
+            )
+        if number % _ARRAYS_OF_A_STEP == 0:
+            yield
 
 
-def shorten(request: Any) -> Iterator[list[Any]]:
-    """Leave of a refused request what its answer is to name; yield what is cut off, to be freed.
+def shorten(request: Any, too_long: list[list[Any]]) -> Generator[None, None, None]:
+    """Leave of a refused request what its answer is to name, in steps.
 
-    An answer has an entry for each of the request, and one for very many would take long.
+    An answer has an entry for each of the request, and one for very many would take long. Arrays
+    that were longer are added to ``too_long``, whole, as other pieces may share them: they are to
+    be freed in steps after the last piece.
     """
-    yield from _shorten(request, CUTS.get(type(request).__name__, _WHOLE).values_max, Counter())
+    limit = CUTS.get(type(request).__name__, _WHOLE).values_max
+    kept: Counter[str] = Counter()
+    for number, (owner, name) in enumerate(_arrays_in(request), 1):
+        items: Any = getattr(owner, name) or ()
+        most = limit - kept[name]
+        if len(items) > most:
+            setattr(owner, name, items[:most])
+            if items.__class__ is list:  # Others are short enough to be freed at once.
+                too_long.append(items)
+        kept[name] += min(len(items), most)
+        if number % _ARRAYS_OF_A_STEP == 0:
+            yield
 
 
 def put_together(whole: Any, answer: Any) -> None:
@@ -160,10 +188,13 @@ _NODES: Final = ("brokers", "node_endpoints")
 
 
 def _taken(owner: Any, name: str) -> list[Any]:
-    """Take an array out of its owner, so that nothing holds what was worked off."""
-    items = list(getattr(owner, name))
+    """Take an array out of its owner, so that nothing holds what was worked off.
+
+    It is the array itself: to copy a long one takes long, and a collection looks at all of a new.
+    """
+    items: Any = getattr(owner, name)
     setattr(owner, name, ())
-    return items
+    return items if items.__class__ is list else list(items)
 
 
 def _chunks(items: list[Any], levels: tuple[str, ...], most: int) -> Iterator[list[Any]]:
@@ -220,34 +251,17 @@ def _is_same(one: Any, other: Any) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in _key_fields(cls))
 
 
-def _check_arrays(value: Any, limit: int, seen: Counter[str] | None) -> None:
-    """Raise for the first array beyond ``limit``; with ``seen`` for all of its name together."""
-    cls: Any = value.__class__
-    if not dataclasses.is_dataclass(cls):
-        return
-    for name in arrays_of(cls):
-        length = len(getattr(value, name) or ())
-        if seen is not None:
-            seen[name] += length
-            length = seen[name]
-        if length > limit:
-            raise KafkaError(
-                ErrorCode.INVALID_REQUEST,
-                f"{name} has {length} entries, at most {limit} are taken; ask for fewer at a time.",
-            )
-    for name, _ in struct_arrays_of(cls):
-        for item in getattr(value, name) or ():
-            _check_arrays(item, limit, seen)
+def _arrays_in(owner: Any) -> Iterator[tuple[Any, str]]:
+    """Yield whose array and its name, outer ones first, for each in a message."""
+    struct: Any = owner.__class__
+    for name in arrays_of(struct):
+        yield owner, name
+    for name in _arrays_of_owners(struct):
+        for item in getattr(owner, name) or ():
+            yield from _arrays_in(item)
 
 
-def _shorten(value: Any, limit: int, kept: Counter[str]) -> Iterator[list[Any]]:
-    for name in arrays_of(value.__class__):
-        items = getattr(value, name) or ()
-        most = limit - kept[name]
-        if len(items) > most:
-            setattr(value, name, items[:most])
-            yield list(items[most:])
-        kept[name] += min(len(items), most)
-    for name, _ in struct_arrays_of(value.__class__):
-        for item in getattr(value, name) or ():
-            yield from _shorten(item, limit, kept)
+@cache
+def _arrays_of_owners(struct: type[Any]) -> tuple[str, ...]:
+    """Return a struct's arrays whose elements have arrays in turn."""
+    return tuple(name for name, element in struct_arrays_of(struct) if arrays_of(element))

@@ -1,6 +1,6 @@
 """Who is on a connection, as Kafka names it: a type, nearly always ``User``, and a name.
 
-Source: KafkaPrincipal.java, SecurityUtils.parseKafkaPrincipal.
+Source: KafkaPrincipal.java.
 """
 
 from __future__ import annotations
@@ -23,15 +23,3 @@ class Principal(NamedTuple):
 
 ANONYMOUS: Final = Principal("ANONYMOUS")
 """Who did not authenticate: every client of PLAINTEXT, and of SSL without a certificate."""
-
-
-def parse_principal(text: str) -> Principal:
-    """Return the principal that ``text`` names, such as ``User:alice``; its name may hold colons.
-
-    Raises:
-        ValueError: one sentence: it has no colon, or nothing before it.
-    """
-    kind, colon, name = text.partition(":")
-    if not (kind and colon):
-        raise ValueError(f"expected a principal such as User:alice, got {text!r}")
-    return Principal(name, kind)

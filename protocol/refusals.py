@@ -36,6 +36,14 @@ from protocol.messages.elections import (
     PartitionResult,
     ReplicaElectionResult,
 )
+from protocol.messages.quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    AlterClientQuotasResponseEntityData,
+    AlterClientQuotasResponseEntryData,
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
+)
 from protocol.messages.reassignments import (
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -114,6 +122,36 @@ def refuse_alter_scram_credentials(
                 user=user, error_code=error.code, error_message=error.message or None
             )
             for user in sorted(dict.fromkeys(change.name for change in changes))
+        ]
+    )
+
+
+def refuse_describe_client_quotas(
+    _request: DescribeClientQuotasRequest, _version: int, error: KafkaError
+) -> DescribeClientQuotasResponse:
+    """Put the error at the top; there are no entries, which is not the same as none."""
+    return DescribeClientQuotasResponse(
+        error_code=error.code, error_message=error.message or None, entries=None
+    )
+
+
+def refuse_alter_client_quotas(
+    request: AlterClientQuotasRequest, _version: int, error: KafkaError
+) -> AlterClientQuotasResponse:
+    """Put the error at each entity."""
+    return AlterClientQuotasResponse(
+        entries=[
+            AlterClientQuotasResponseEntryData(
+                error_code=error.code,
+                error_message=error.message or None,
+                entity=[
+                    AlterClientQuotasResponseEntityData(
+                        entity_type=each.entity_type, entity_name=each.entity_name
+                    )
+                    for each in entry.entity
+                ],
+            )
+            for entry in request.entries
         ]
     )
 

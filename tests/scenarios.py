@@ -1,7 +1,7 @@
 """``python -m tests.scenarios``: which numbered scenarios of docs/scenarios.md the tests show.
 
 With ``--bugs``: which of Kafka's bugs in docs/kafka-bugs.md they show not to be here. Collects
-tests, runs none.
+all tests, sampled ones too, and runs none.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def main() -> int:
     bugs = parser.parse_args().bugs
     collector = MarkCollector("kafka_bug" if bugs else "scenario")
     with contextlib.redirect_stdout(io.StringIO()) as listing:
-        code = pytest.main(["--collect-only", "-q"], plugins=[collector])
+        code = pytest.main(["--collect-only", "-q", "--unsampled"], plugins=[collector])
     if code != pytest.ExitCode.OK:
         sys.stderr.write(listing.getvalue())
     coverage = _bugs(collector) if bugs else _scenarios(collector)

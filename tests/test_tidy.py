@@ -37,13 +37,26 @@ SHOWN_ELSEWHERE = {
     "protocol/ports.py": "doors without code",
     "protocol/witness.py": "a door without code, taken in tests/simulation/world/test_cluster.py",
     "analytics/columns.py": "names without code",
+    "jbodlab/commands/widths.py": "a number without code",
+    "jbodlab/commands/scenario_names.py": "shown by tests/jbodlab/commands/test_completion.py",
+    "broker/broker_state.py": "an enum",
+    "broker/config_ports.py": "doors without code",
     "broker/context.py": "types without code",
+    "broker/controller_ports.py": "doors without code",
+    "broker/coordinator_ports.py": "doors without code",
+    "broker/engine_ports.py": "doors without code",
     "broker/exit_codes.py": "numbers without code",
     "controller/exit_codes.py": "numbers without code",
     "controller/core/events.py": "values without code",
     "controller/core/effects.py": "values without code",
     "controller/core/settings.py": "values without code",
-    "broker/zookeeper/port.py": "a door without code",
+    "protocol/zookeeper_client/port.py": "a door without code",
+    "protocol/zookeeper/operations.py": "values without code",
+    "controller/core/store.py": "doors without code",
+    "controller/core/config_records.py": "shown by test_alter_configs.py and test_registrations.py",
+    "controller/core/znode_writes.py": "shown by tests/controller/zookeeper/test_store.py",
+    "controller/zookeeper/reading.py": "shown by tests/controller/zookeeper/test_store.py",
+    "controller/zookeeper/term.py": "values without code",
     "broker/engine/types.py": "values and doors without code",
     "simulation/cluster_instance.py": "a door without code",
     "simulation/core/actions.py": "values without code",
@@ -64,7 +77,10 @@ SHOWN_ELSEWHERE = {
     "jbodlab/api/log_dir.py": "needs a cluster: tests/integration/test_python_api.py",
     "jbodlab/api/reset.py": "needs a cluster: tests/integration/test_python_api.py",
     "jbodlab/pytest_plugin.py": "needs a cluster: tests/integration/test_pytest_plugin.py",
-    "jbodlab/processes/fault_orders.py": "shown by tests/jbodlab/commands/test_faults.py",
+    "jbodlab/asking/lab_values.py": "values without code",
+    "jbodlab/http_api/core/bodies.py": "values without code",
+    "jbodlab/processes/node_status.py": "needs nodes: tests/integration/test_http_api.py",
+    "jbodlab/asking/fault_orders.py": "shown by tests/jbodlab/commands/test_faults.py",
     "jbodlab/conformance/core/script.py": "values, shown by test_case_run.py and test_catalogue.py",
     **dict.fromkeys(
         (f"jbodlab/http_api/{name}.py" for name in ("app", "looking", "orders")),
@@ -75,6 +91,8 @@ SHOWN_ELSEWHERE = {
     "jbodlab/commands/records.py": "needs a cluster: tests/integration/test_record_commands.py",
     "jbodlab/commands/demo.py": "one call: tests/integration/test_demo.py runs it",
     "jbodlab/demo/steps.py": "needs a cluster: tests/integration/test_demo.py runs it",
+    "protocol/cluster_file/dump.py": "shown by tests/protocol/cluster_file/test_spec.py",
+    "protocol/cluster_file/fault_checks.py": "shown by tests/protocol/cluster_file/test_spec.py",
 }
 TABLES = ("protocol/messages/", "jbodlab/conformance/core/cases/")
 """Message tables are shown version by version by the golden vectors; cases by what Apache Kafka and
@@ -107,7 +125,7 @@ AT_LEAST = {
     "tests/integration/test_throttles.py",
 }
 """They show that a throttle takes its time: what takes longer on a busy machine passes."""
-LOCK_FILES = ("requirements.lock", "requirements-runtime.lock")
+LOCK_FILES = ("requirements.lock", "requirements-runtime.lock", "requirements-spark.lock")
 
 
 LOOKED_AT: Final = (

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import analytics
 from analytics import columns as c
@@ -35,6 +35,25 @@ _PICTURES: Final[tuple[Callable[[Rows], Picture | None], ...]] = (
 )
 
 
+class Section(NamedTuple):
+    """A table without a picture, at a page's end."""
+
+    title: str
+    words: str
+    rows: Sequence[Mapping[str, Any]]
+
+
+class Page(NamedTuple):
+    """What stands on a page."""
+
+    title: str
+    covers: str
+    """What it is about, in a line below the title."""
+    findings: Sequence[str]
+    pictures: Sequence[Picture]
+    last: Section
+
+
 def page_text(
     tables: Mapping[str, Sequence[RowDict]], script: str, *, reload_s: int | None = None
 ) -> str:
@@ -46,27 +65,40 @@ def page_text(
         reload_s: so often the browser reads the page again; never without.
     """
     rows = rows_of_run(shortened(tables), latest_run(tables))
-    pictures = [picture for picture in (make(rows) for make in _PICTURES) if picture is not None]
+    checks = [{name: row[name] for name in _CHECK_COLUMNS} for row in tables.get("checks", ())]
+    page = Page(
+        _title(rows),
+        _covers(rows),
+        findings(rows),
+        [picture for picture in (make(rows) for make in _PICTURES) if picture is not None],
+        Section("Data checks", _CHECKS_WORDS, checks),
+    )
+    return drawn(page, script, reload_s=reload_s)
+
+
+def drawn(page: Page, script: str, *, reload_s: int | None = None) -> str:
+    """Return a page as HTML; arguments as ``page_text``."""
     template = Template((files(analytics) / "page" / "report.html").read_text(encoding="utf-8"))
     refresh = "" if reload_s is None else f'<meta http-equiv="refresh" content="{reload_s}">'
     return template.substitute(
         refresh=refresh,
-        title=escape(_title(rows)),
-        covers=escape(_covers(rows)),
-        findings="".join(f"<li>{escape(sentence)}</li>" for sentence in findings(rows)),
+        title=escape(page.title),
+        covers=escape(page.covers),
+        findings="".join(f"<li>{escape(sentence)}</li>" for sentence in page.findings),
         contents="".join(
             f'<li><a href="#s{number}">{escape(picture.title)}</a></li>'
-            for number, picture in enumerate(pictures)
+            for number, picture in enumerate(page.pictures)
         ),
-        figures="".join(_figure(number, picture) for number, picture in enumerate(pictures)),
-        checks=_table(
-            [{name: row[name] for name in _CHECK_COLUMNS} for row in tables.get("checks", ())]
-        ),
-        specs=_as_script([[panel.spec for panel in picture.panels] for picture in pictures]),
+        figures="".join(_figure(number, picture) for number, picture in enumerate(page.pictures)),
+        last_title=escape(page.last.title),
+        last_words=escape(page.last.words),
+        last=_table(page.last.rows),
+        specs=_as_script([[panel.spec for panel in picture.panels] for picture in page.pictures]),
         vega=script,
     )
 
 
+_CHECKS_WORDS: Final = "What is the matter with the dump, so that no number is trusted too far."
 _CHECK_COLUMNS: Final = (c.CHECK, c.TABLE, c.DETAIL, c.ROW_COUNT)
 
 

@@ -67,7 +67,10 @@ def _every_step(seen: DataFrame) -> DataFrame:
     """Add the cluster's steps that a failure did not come to."""
     wanted = F.explode(F.array(*[F.lit(step.value) for step in _OF_CLUSTER])).alias(c.STEP)
     every = seen.select(*_FAILURE).distinct().select(*_FAILURE, wanted)
-    return every.join(seen, on=[*_FAILURE, c.STEP], how="full")
+    both = seen.unionByName(every, allowMissingColumns=True)
+    # Of a step that was seen there is one row with values, and perhaps one of nulls.
+    values = [F.max(name).alias(name) for name in seen.columns if name not in (*_FAILURE, c.STEP)]
+    return both.groupBy(*_FAILURE, c.STEP).agg(*values)
 
 
 def failovers(steps: DataFrame) -> DataFrame:

@@ -102,7 +102,7 @@ def replicas_by_log_dir(replicas: DataFrame) -> DataFrame:
     that ended before it was replaced, only the one with the highest leader epoch counts.
     """
     last = replicas.groupBy(*c.RUN, c.BROKER_ID).agg(F.max(c.AT_MS).alias(c.AT_MS))
-    latest = replicas.join(F.broadcast(last), on=[*c.RUN, c.BROKER_ID, c.AT_MS], how="inner")
+    latest = replicas.join(F.broadcast(last), on=[*c.RUN, c.BROKER_ID, c.AT_MS], how="semi")
     is_leading = F.col(c.IS_LEADER) & ~F.col(c.IS_FUTURE)
     claim = F.when(is_leading, F.struct(c.LEADER_EPOCH, c.AT_MS, c.BROKER_ID))
     of_partition = Window.partitionBy(*c.RUN, c.TOPIC, c.PARTITION)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from analytics import columns as c
@@ -14,7 +14,8 @@ GIVEN_UP_MS: Final = 60_000
 """A silence that begins later after a failure is another one's."""
 
 _FAILURE: Final = [*c.RUN, c.FAILURE_ID]
-_PARTITION: Final = [*c.RUN, c.TOPIC, c.PARTITION]
+_OF_TOPIC: Final = [c.TOPIC, c.PARTITION]
+_PARTITION: Final = [*c.RUN, *_OF_TOPIC]
 
 
 def client_recoveries(events: DataFrame, replicas: DataFrame, clients: DataFrame) -> DataFrame:
@@ -64,9 +65,13 @@ def _led_partitions(events: DataFrame, replicas: DataFrame) -> DataFrame:
     is_led = F.col(c.IS_LEADER) & ~F.col(c.IS_FUTURE) & (F.col(c.AT_MS) <= F.col(c.FAILED_AT_MS))
     here = [*c.RUN, c.BROKER_ID, c.LOG_DIR]
     led = replicas.join(F.broadcast(failed), on=here, how="inner").where(is_led)
-    last = led.groupBy(*_FAILURE).agg(F.max(c.AT_MS).alias(c.AT_MS))
-    return led.join(F.broadcast(last), on=[*_FAILURE, c.AT_MS], how="inner").select(
-        *_FAILURE, c.FAILED_AT_MS, "elected_at_ms", c.TOPIC, c.PARTITION
+    last = F.max(c.AT_MS).over(Window.partitionBy(*_FAILURE))
+    return (
+        led.select(
+            *_FAILURE, c.FAILED_AT_MS, "elected_at_ms", *_OF_TOPIC, c.AT_MS, last.alias("last")
+        )
+        .where(F.col(c.AT_MS) == F.col("last"))
+        .select(*_FAILURE, c.FAILED_AT_MS, "elected_at_ms", *_OF_TOPIC)
     )
 
 

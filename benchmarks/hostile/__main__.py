@@ -1,9 +1,10 @@
 """``python -m benchmarks.hostile``: the worst requests, and what a bystander waited beside each.
 
-Part ``processor`` has the worst requests by size, part ``memory`` the attacks of ``memory``. A row
-of ``processor`` has the longest piece of processor time that a loop spent without looking at
-anybody else, in any process of the cluster: a figure that other work on the machine does not
-change. The waiting times of the bystander are as the machine was.
+Part ``processor`` has the worst requests by size, part ``memory`` the attacks of ``memory``, part
+``security`` what strangers do at secured listeners, and clients who may little. A row of
+``processor`` has the longest piece of processor time that a loop spent without looking at anybody
+else, in any process of the cluster: a figure that other work on the machine does not change. The
+waiting times of the bystander are as the machine was.
 """
 
 from __future__ import annotations
@@ -20,10 +21,11 @@ import click
 from benchmarks.hostile import requests, worst_records
 from benchmarks.hostile.lab import Row, hostile_lab
 from benchmarks.hostile.memory import attack_memory
+from benchmarks.hostile.security import attack_security
 
 PIECE_MS_MAX: Final = 20.0
 P99_MS_MAX: Final = 50.0
-_PARTS: Final = ("processor", "memory")
+_PARTS: Final = ("processor", "memory", "security")
 _FORM: Final = "{:10} {:32} {:44} {:>10} {:>9} {:>9} {:>9} {:>9} {:>9} {:>6}  {}"
 _HEADS: Final = ("node", "api", "long array", "bytes", "outcome", "took ms", "piece ms", "p99 ms",
                  "max ms", "fenced", "whose piece")  # fmt: skip
@@ -32,7 +34,9 @@ _HEADS: Final = ("node", "api", "long array", "bytes", "outcome", "took ms", "pi
 @click.command()
 @click.option("--part", type=click.Choice(_PARTS), multiple=True, help="These parts only.")
 @click.option("--only", metavar="API", multiple=True, help="Part processor: this API only.")
-@click.option("--attack", default="", help="Part memory: attacks whose names hold this text.")
+@click.option(
+    "--attack", default="", help="Parts memory and security: attacks whose names hold this text."
+)
 @click.option("--entries", default=requests.ENTRIES, show_default=True, help="In the long array.")
 @click.option("--keep", type=click.Path(path_type=Path), help="Run in this folder and keep it.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
@@ -51,6 +55,8 @@ def main(
         passed += _attack_processor(only, entries, keep, as_json=as_json)
     if "memory" in (part or _PARTS):
         passed += attack_memory(attack, as_json=as_json)
+    if "security" in (part or _PARTS):
+        passed += attack_security(attack, as_json=as_json)
     sys.exit(1 if passed else 0)
 
 

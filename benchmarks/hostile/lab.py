@@ -172,9 +172,14 @@ def _outcome(stream: socket.socket) -> str:
 
 
 @contextmanager
-def hostile_lab(folder: Path) -> Generator[HostileLab]:
-    """Start a cluster of three brokers whose every process is watched, and end it."""
-    config = write_lab_spec(folder, LabShape())
+def hostile_lab(folder: Path, config: Path | None = None) -> Generator[HostileLab]:
+    """Start a cluster whose every process is watched, and end it.
+
+    Args:
+        folder: where it runs.
+        config: the cluster file; None: of three brokers, open to all.
+    """
+    config = config or write_lab_spec(folder, LabShape())
     launcher = [sys.executable, "-m", "benchmarks.hostile.watched", str(folder)]
     cluster = Cluster(config, launcher)
     signal.signal(signal.SIGTERM, _end_by_signal)

@@ -59,7 +59,7 @@ class Watch:
         self._clock = time.pthread_getcpuclockid(self._thread_id)
         self._began_s: float | None = None
         self._collecting_since_s = 0.0
-        self._collected_s = 0.0
+        self._collected = ""
         self._seen = ""
 
     def begin(self) -> None:
@@ -75,20 +75,24 @@ class Watch:
         threading.Thread(target=self._look, daemon=True).start()
 
     def _timed(self, run: Callable[[Handle], None], handle: Handle) -> None:
-        self._seen, self._collected_s = "", 0.0
+        self._seen = self._collected = ""
         self._began_s = began_s = time.thread_time()
         run(handle)
         taken_ms = 1000 * (time.thread_time() - began_s)
         self._began_s = None
         if taken_ms >= NOTED_MS:
-            collected = f" gc {1000 * self._collected_s:.0f} ms" if self._collected_s else ""
-            self._note(Piece(round(taken_ms, 2), f"{_name(handle)}{collected} {self._seen}"))
+            what = f"{_name(handle)}{self._collected} {self._seen}"
+            self._note(Piece(round(taken_ms, 2), what))
 
-    def _on_collection(self, phase: str, _info: dict[str, int]) -> None:
+    def _on_collection(self, phase: str, info: dict[str, int]) -> None:
+        """Note a collection: its generation, how long it took, how much garbage it found."""
         if phase == "start":
             self._collecting_since_s = time.thread_time()
-        else:
-            self._collected_s += time.thread_time() - self._collecting_since_s
+            return
+        taken_ms = 1000 * (time.thread_time() - self._collecting_since_s)
+        if taken_ms >= 1:
+            found = f"gc({info['generation']}) {taken_ms:.0f} ms, {info['collected']} freed"
+            self._collected += f" {found}"
 
     def _look(self) -> None:
         """Look again and again where a long callback is."""

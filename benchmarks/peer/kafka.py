@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import socket
 import subprocess
 import time
@@ -17,12 +16,13 @@ from pathlib import Path
 
 import psutil
 
-VERSION = "3.9.2"
+from jbodlab.errors import LabError
+from jbodlab.processes.kafka_jars import VERSION, kafka_jars
+
 HEAP = "-Xmx512m"
 BROKER_IDS = (1, 2, 3)
 BUILD_DIR = Path(__file__).resolve().parent.parent.parent / "build"
 """Where the jars are kept between runs."""
-_POM = Path(__file__).with_name("pom.xml")
 _BROKER = """\
 broker.id={id}
 listeners=PLAINTEXT://127.0.0.1:{port}
@@ -54,18 +54,10 @@ def fetch(build_dir: Path, version: str = VERSION) -> Path:
     Raises:
         PeerMissingError: Maven or Java is not installed, or the download failed.
     """
-    libs = build_dir / f"kafka-{version}" / "libs"
-    if libs.is_dir() and any(libs.glob("kafka_2.13-*.jar")):
-        return libs
-    for tool in ("mvn", "java"):
-        if shutil.which(tool) is None:
-            raise PeerMissingError(f"{tool} is not on PATH; install it or leave out --peer kafka")
-    command = ["mvn", "-q", "-B", "-f", str(_POM), "dependency:copy-dependencies"]
-    command += [f"-DoutputDirectory={libs}", f"-Dkafka.version={version}"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise PeerMissingError(f"Maven could not fetch Kafka {version}: {done.stdout[-300:]}")
-    return libs
+    try:
+        return kafka_jars(build_dir / f"kafka-{version}" / "libs", version)
+    except LabError as error:
+        raise PeerMissingError(str(error)) from error
 
 
 def free_port() -> int:
@@ -110,6 +102,10 @@ class KafkaPeer:
         """All brokers, as clients take them."""
         return ",".join(f"127.0.0.1:{port}" for port in self._ports.values())
 
+    def configs_of(self, broker_id: int) -> Mapping[str, str]:
+        """Return a broker's keys beside those that every peer has."""
+        return self._configs
+
     def log_dirs(self, broker_id: int) -> list[Path]:
         """Return the broker's log dirs in the order of its config."""
         return [self._root / f"b{broker_id}" / f"d{n}" for n in (1, 2, 3)]
@@ -130,7 +126,8 @@ class KafkaPeer:
             text = _BROKER.format(
                 dirs=",".join(map(str, dirs)), rack="abc"[broker_id - 1], **values
             )
-            more = "".join(f"{key}={value}\n" for key, value in self._configs.items())
+            configs = self.configs_of(broker_id)
+            more = "".join(f"{key}={value}\n" for key, value in configs.items())
             config.write_text(text + more)
             self._spawn(conf, HEAP, "kafka.Kafka", config, f"broker-{broker_id}")
 
@@ -160,6 +157,11 @@ class KafkaPeer:
         roles = ["zookeeper", *(f"broker-{broker_id}" for broker_id in BROKER_IDS)]
         sizes = [int(psutil.Process(process.pid).memory_info().rss) for process in self._processes]
         return dict(zip(roles, sizes, strict=True))
+
+    def processor_s(self) -> float:
+        """Return the processor time of all processes since they began."""
+        times = [psutil.Process(process.pid).cpu_times() for process in self._processes]
+        return sum(each.user + each.system for each in times)
 
     def failure_noticed_ms(self, broker_id: int, log_dir: Path) -> int | None:
         """Return when (ms since the epoch) the broker's log first tells that it is broken."""

@@ -28,6 +28,10 @@ from protocol.messages.transactions import (
 
 WRITE_TXN_MARKERS_VERSION: Final = 2
 """It says by which protocol a transaction ended, so that a late marker is known as such."""
+WITHOUT_PROTOCOL_VERSION: Final = 1
+"""What brokers of Apache Kafka 3.9 know; enough where all transactions ended by an older one."""
+_ENDS_RAISE_EPOCHS: Final = 2
+"""The level of transaction.version from which on a marker's version matters."""
 MARKERS_OF_A_REQUEST_MAX: Final = 500
 logger = logging.getLogger(__name__)
 
@@ -148,9 +152,10 @@ class MarkerChannels:
         again = parts
         try:
             if client is not None:
+                request = _request(parts)
                 response: WriteTxnMarkersResponse = await client.request(
-                    _request(parts),
-                    WRITE_TXN_MARKERS_VERSION,
+                    request,
+                    _version_of(request),
                     timeout_ms=self._ports.request_timeout_ms(),
                 )
                 again = self._taken_in(parts, response)
@@ -186,6 +191,11 @@ class MarkerChannels:
                 )
             self._look(part.progress)
         return again
+
+
+def _version_of(request: WriteTxnMarkersRequest) -> int:
+    is_newer = any(marker.transaction_version >= _ENDS_RAISE_EPOCHS for marker in request.markers)
+    return WRITE_TXN_MARKERS_VERSION if is_newer else WITHOUT_PROTOCOL_VERSION
 
 
 def _request(parts: Iterable[_Part]) -> WriteTxnMarkersRequest:

@@ -11,7 +11,13 @@ from typing import Final, NamedTuple
 
 from broker.core.metadata_image import MetadataImage
 from protocol.acls.authorizer import Authorizer
-from protocol.acls.model import CLUSTER_NAME, OPERATIONS, AclOperation, AclResourceType
+from protocol.acls.model import (
+    CLUSTER_NAME,
+    OPERATIONS,
+    AclOperation,
+    AclResourceType,
+    operation_bits,
+)
 
 _CLUSTER: Final = AclResourceType.CLUSTER
 
@@ -86,8 +92,8 @@ class Access:
 
     def operations(self, kind: AclResourceType, name: str) -> int:
         """Return what the client may do to a resource, a bit for each operation."""
-        return sum(
-            1 << operation
+        return operation_bits(
+            operation
             for operation in OPERATIONS[kind]
             if self.may(operation, kind, name, logs=False)
         )

@@ -27,15 +27,18 @@ Amend = Callable[[Access, Any, Any], None]
 def _metadata(access: Access, request: Any, response: Any) -> None:
     named = {topic.name for topic in request.topics or () if topic.name}
     ids = {bytes(topic.topic_id) for topic in request.topics or () if not topic.name}
+    failed = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    allowed_names = named - {row.name for row in response.topics if row.error_code == failed}
     rows: list[Any] = []
     for row in response.topics:
-        if row.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        if row.error_code == failed:
             is_by_id = bytes(row.topic_id) != ZERO_UUID
             rows.append(replace(row, name=None) if is_by_id else row)
             continue
-        is_asked = not (named or ids) or row.name in named or bytes(row.topic_id) in ids
-        if not is_asked or (row.name and not _describes(access, row.name)):
-            continue  # Version 0 has no way to ask for nothing but all.
+        if row.name not in allowed_names:  # Those were looked at before they were answered.
+            is_asked = not (named or ids) or bytes(row.topic_id) in ids
+            if not is_asked or (row.name and not _describes(access, row.name)):
+                continue  # Version 0 has no way to ask for nothing but all.
         is_wanted = request.include_topic_authorized_operations and row.name
         if is_wanted and row.error_code == ErrorCode.NONE:
             allowed = access.operations(Kind.TOPIC, row.name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from broker.core.access import Access
@@ -16,7 +17,7 @@ from protocol.acls.model import AclOperation as Op
 from protocol.acls.model import AclResourceType as Kind
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import ZERO_UUID
+from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.messages.topic_partitions import TopicRequest
 
 FAILED: Final[dict[Kind, ErrorCode]] = {
@@ -84,6 +85,7 @@ def _named(operation: Op, kind: Kind, field: str) -> Callable[[Access, Any, int]
 
 def _each(operation: Op, kind: Kind, array: str, field: str = "", text: str | None = None) -> Rule:
     """Need this of each entry of ``array``, named by ``field``; entries are names without one."""
+    error = partial(failed, kind, text)
 
     def may(access: Access, entry: Any) -> bool:
         name = getattr(entry, field) if field else entry
@@ -92,14 +94,15 @@ def _each(operation: Op, kind: Kind, array: str, field: str = "", text: str | No
         return access.may(operation, kind, name)
 
     def rule(access: Access, request: Any, _version: int) -> Ruling:
-        error = failed(kind, text)
         return split(request, array, lambda entry: may(access, entry), error)
 
     return rule
 
 
-def split(request: Any, array: str, may: Callable[[Any], bool], error: KafkaError) -> Ruling:
-    """Take what may not be out of one array of a request."""
+def split(
+    request: Any, array: str, may: Callable[[Any], bool], error: Callable[[], KafkaError]
+) -> Ruling:
+    """Take what may not be out of one array of a request; ``error`` makes what that is told."""
     entries = getattr(request, array) or ()
     allowed: list[Any] = []
     denied: list[Any] = []
@@ -108,7 +111,7 @@ def split(request: Any, array: str, may: Callable[[Any], bool], error: KafkaErro
     if not denied:
         return Ruling(request)
     left = replace(request, **{array: allowed}) if allowed else None
-    return Ruling(left, [(replace(request, **{array: denied}), error)])
+    return Ruling(left, [(replace(request, **{array: denied}), error())])
 
 
 def _init_producer_id(access: Access, request: Any, _version: int) -> Ruling:
@@ -171,7 +174,7 @@ def _offset_for_leader_epoch(access: Access, request: Any, version: int) -> Ruli
 
 
 def _add_partitions_to_txn(access: Access, request: Any, version: int) -> Ruling:
-    """Where one topic is forbidden, nothing is added."""
+    """Where one topic is forbidden, nothing is added; partitions that are not there are told."""
     if version >= _LEADERS_ADD_SINCE:
         _cluster(Op.CLUSTER_ACTION)(access, request, version)
         return Ruling(request)
@@ -179,10 +182,23 @@ def _add_partitions_to_txn(access: Access, request: Any, version: int) -> Ruling
         raise failed(Kind.TRANSACTIONAL_ID)
     array = "v3_and_below_topics"
     ruling = _each(Op.WRITE, Kind.TOPIC, array, "name")(access, request, version)
-    if ruling.refused and ruling.request is not None:
-        left = (ruling.request, KafkaError(ErrorCode.OPERATION_NOT_ATTEMPTED, ""))
-        return Ruling(None, [*ruling.refused, left])
-    return ruling
+    if not ruling.refused or ruling.request is None:
+        return ruling
+    partitions = [
+        replace(topic, partitions=[index])
+        for topic in ruling.request.v3_and_below_topics
+        for index in topic.partitions
+    ]
+    allowed = split(
+        replace(request, v3_and_below_topics=partitions),
+        array,
+        lambda each: access.metadata.has_partition(TopicPartition(each.name, each.partitions[0])),
+        lambda: KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ""),
+    )
+    refused = [*ruling.refused, *allowed.refused]
+    if allowed.request is not None:
+        refused.append((allowed.request, KafkaError(ErrorCode.OPERATION_NOT_ATTEMPTED, "")))
+    return Ruling(None, refused)
 
 
 def _write_txn_markers(access: Access, request: Any, version: int) -> Ruling:
@@ -237,7 +253,7 @@ def _metadata(access: Access, request: Any, version: int) -> Ruling:
             return True
         return access.may(Op.CREATE, Kind.TOPIC, topic.name)
 
-    ruling = split(request, "topics", may, failed(Kind.TOPIC))
+    ruling = split(request, "topics", may, partial(failed, Kind.TOPIC))
     if ruling.request is None:  # The answer has the brokers all the same.
         ruling.request = replace(request, topics=[])
     return ruling
@@ -294,6 +310,9 @@ RULES: Final[dict[str, Rule]] = {
     "LeaderAndIsr": _CONTROLLER,
     "StopReplica": _CONTROLLER,
     "UpdateMetadata": _CONTROLLER,
+    "AlterPartition": _CONTROLLER,
+    "ControlledShutdown": _CONTROLLER,
+    "AllocateProducerIds": _CONTROLLER,
     "OffsetCommit": _all_of(_MEMBER, then=_READ_TOPICS),
     "OffsetFetch": _offset_fetch,
     "FindCoordinator": _find_coordinator,
@@ -319,8 +338,14 @@ RULES: Final[dict[str, Rule]] = {
     "DescribeAcls": _DESCRIBE,
     "CreateAcls": _ALTER,
     "DeleteAcls": _ALTER,
+    "CreateDelegationToken": free,  # Tokens of others are looked at as they are decided about.
+    "RenewDelegationToken": free,
+    "ExpireDelegationToken": free,
+    "DescribeDelegationToken": free,
     "DescribeUserScramCredentials": _DESCRIBE,
     "AlterUserScramCredentials": _ALTER,
+    "DescribeClientQuotas": _all_of(_cluster(Op.DESCRIBE_CONFIGS)),
+    "AlterClientQuotas": _all_of(_cluster(Op.ALTER_CONFIGS)),
     "DescribeConfigs": _configs(Op.DESCRIBE_CONFIGS),
     "AlterConfigs": _configs(Op.ALTER_CONFIGS),
     "AlterReplicaLogDirs": _ALTER,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum, auto
 from typing import NamedTuple
 
-from broker.core.hosted import HostedState, Loss, ReplicaView
+from broker.core.hosted import HostedState, Loss, ReplicaView, is_another_topic
 from broker.core.log_dirs import LogDirStates
 from protocol.errors import ErrorCode
 from protocol.ids import (
@@ -121,7 +121,7 @@ def topics_made_anew(
         if state.is_new or _begins_as_follower(state, broker_id)
         for tp in (TopicPartition(topic.topic_name, state.partition_index),)
         for replica in (view(tp),)
-        if _differs(bytes(topic.topic_id), replica)
+        if is_another_topic(bytes(topic.topic_id), replica.topic_id)
         for action in _taken_out(replica)
     ]
 
@@ -139,10 +139,6 @@ def _taken_out(replica: ReplicaView) -> tuple[StopAction, ...]:
     if replica.state is HostedState.ONLINE:
         return (StopAction.DELETE,)
     return (StopAction.DELETE_FILES,) if replica.log_dir is not None else ()
-
-
-def _differs(topic_id: bytes, replica: ReplicaView) -> bool:
-    return ZERO_UUID not in (topic_id, replica.topic_id) and topic_id != replica.topic_id
 
 
 def leader_and_isr_answer(
@@ -220,7 +216,7 @@ def _decide_partition(
 def _verdict(
     topic_id: bytes, state: LeaderAndIsrPartitionState, replica: ReplicaView, broker: _Broker
 ) -> _Verdict:
-    differs = _differs(topic_id, replica)
+    differs = is_another_topic(topic_id, replica.topic_id)
     is_rebuilt = _may_rebuild(replica, state, broker.broker_id)
     if replica.state is HostedState.OFFLINE:
         # The topic may have been deleted and made again meanwhile (KAFKA-16157).

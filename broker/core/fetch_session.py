@@ -219,6 +219,11 @@ class FetchContext(Generic[P]):
         """Whether the answer leaves out what is no news."""
         return self._session is not None
 
+    @property
+    def session_id(self) -> int:
+        """Of the session that the request names, for an answer that tells nothing of its parts."""
+        return NO_SESSION_ID if self._session is None else self._session.session_id
+
     def answer(self, results: Sequence[R]) -> tuple[int, Iterable[tuple[P, R]]]:
         """Return the session id and the partitions of the answer, to be gone through once.
 

@@ -15,12 +15,15 @@ from typing import Any, Final
 
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.control import (
+    AlterPartitionRequest,
     LeaderAndIsrRequest,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
 from protocol.messages.fetch import FetchRequest
+from protocol.messages.lifecycle import ControlledShutdownRequest
 from protocol.messages.offsets import ListOffsetsRequest, OffsetForLeaderEpochRequest
+from protocol.messages.producer_ids import AllocateProducerIdsRequest
 
 REQUESTS_MAX: Final = 2_000
 """A connection whose request would be one more is closed."""
@@ -32,6 +35,9 @@ _NEVER_WAIT: Final = (
     LeaderAndIsrRequest,
     UpdateMetadataRequest,
     StopReplicaRequest,
+    AlterPartitionRequest,
+    ControlledShutdownRequest,
+    AllocateProducerIdsRequest,
 )
 
 

@@ -35,6 +35,11 @@ class Role(Enum):
     FOLLOWER = auto()
 
 
+def is_another_topic(topic_id: bytes, known_id: bytes) -> bool:
+    """Tell whether both ids are known and not the same."""
+    return ZERO_UUID not in (topic_id, known_id) and topic_id != known_id
+
+
 class HostedPartition(Protocol):
     """What the rules need to know of an online partition."""
 
@@ -353,8 +358,7 @@ class HostedPartitions(Generic[P, L]):
         offline = self._offline.get(tp)
         if offline is None:
             return not rule.is_unread or tp in self._online or tp in self._idle
-        ids = (offline.topic_id, found.topic_id)
-        return ZERO_UUID not in ids and offline.topic_id != found.topic_id
+        return is_another_topic(offline.topic_id, found.topic_id)
 
     def accept_loss(self, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
         """Let lost partitions begin empty even where no other member of the Isr has them."""

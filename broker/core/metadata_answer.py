@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from broker.core.metadata_image import LiveBroker, MetadataImage, PartitionImage, TopicImage
+from protocol.acls.model import OPERATIONS, AclResourceType, operation_bits
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_LEADER, ZERO_UUID
 from protocol.messages.metadata import (
@@ -24,11 +25,9 @@ from protocol.messages.metadata import (
 )
 from protocol.topic_names import INTERNAL_TOPICS, is_topic_name
 
-TOPIC_OPERATIONS: Final = sum(1 << code for code in (3, 4, 5, 6, 7, 8, 10, 11))
-"""READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE, DESCRIBE_CONFIGS, ALTER_CONFIGS: without an
-authorizer everybody may do everything."""
-CLUSTER_OPERATIONS: Final = sum(1 << code for code in (5, 7, 8, 9, 10, 11, 12))
-"""CREATE, ALTER, DESCRIBE, CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE."""
+TOPIC_OPERATIONS: Final = operation_bits(OPERATIONS[AclResourceType.TOPIC])
+"""Without an authorizer everybody may do everything."""
+CLUSTER_OPERATIONS: Final = operation_bits(OPERATIONS[AclResourceType.CLUSTER])
 
 _LAYOUT_V0: Final = 0
 _LAYOUT_OLD: Final = 1

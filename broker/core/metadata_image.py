@@ -25,8 +25,9 @@ from protocol.messages.control import (
     UpdateMetadataRequest,
     UpdateMetadataTopicState,
 )
+from protocol.security.listeners import SecurityProtocol
 
-_SECURITY_PROTOCOLS: Final = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "SASL_SSL"}
+_PROTOCOL_NAMES: Final = {each.value: each.name for each in SecurityProtocol}
 """Listener names of UpdateMetadata before version 3, which has none."""
 
 
@@ -103,7 +104,7 @@ class MetadataImage:
         self._listener = listener
         self._alive: dict[int, UpdateMetadataBroker] = {}
         self._brokers: dict[int, LiveBroker] = {}
-        self._elsewhere: dict[str, Mapping[int, LiveBroker]] = {}
+        self._elsewhere: dict[str, dict[int, LiveBroker]] = {}
         """By the other listeners, as far as somebody asked."""
         self._topics: dict[str, TopicImage] = {}
         self._names: dict[bytes, str] = {}
@@ -150,8 +151,11 @@ class MetadataImage:
     def client_controller_id(self) -> int:
         """Return the broker that clients shall send admin requests to, -1 without one.
 
-        Any broker passes them on; it is this one while it is alive itself, as in KRaft any is.
+        Any broker passes them on; it is this one while it is alive itself, as in KRaft any is. In
+        a cluster with ZooKeeper a broker is the controller, and brokers of Kafka pass nothing on.
         """
+        if self.controller_id in self._brokers:
+            return self.controller_id
         if self.broker_id in self._brokers:
             return self.broker_id
         return next(iter(self._brokers), NO_LEADER)
@@ -186,6 +190,11 @@ class MetadataImage:
         topic = self._topics.get(tp.topic)
         return topic.partitions.get(tp.partition) if topic is not None else None
 
+    def is_replica(self, tp: TopicPartition, broker_id: int) -> bool:
+        """Tell whether the partition is known and has a replica on a broker."""
+        partition = self.partition(tp)
+        return partition is not None and broker_id in partition.replicas
+
     def leader_of(self, tp: TopicPartition) -> tuple[int, int]:
         """Return (leader, leader epoch) of a partition; (-1, -1) when it is unknown."""
         partition = self.partition(tp)
@@ -194,13 +203,12 @@ class MetadataImage:
     def _update_brokers(self, rows: Sequence[UpdateMetadataBroker]) -> bool:
         alive = {row.id: row for row in sorted(rows, key=lambda row: row.id)}
         brokers = _reached_by(self._listener, alive)
+        elsewhere = {listener: _reached_by(listener, alive) for listener in self._elsewhere}
         changed = brokers != self._brokers or alive.keys() != self._alive.keys()
-        changed = changed or any(
-            _reached_by(listener, alive) != known for listener, known in self._elsewhere.items()
-        )
+        changed = changed or elsewhere != self._elsewhere
         if changed:
             self.brokers_generation = self.generation
-        self._alive, self._brokers, self._elsewhere = alive, brokers, {}
+        self._alive, self._brokers, self._elsewhere = alive, brokers, elsewhere
         return changed
 
     def _forget_others(self, rows: Sequence[UpdateMetadataTopicState]) -> list[TopicPartition]:
@@ -262,8 +270,7 @@ def _endpoints(row: UpdateMetadataBroker) -> Mapping[str, tuple[str, int]]:
     if not row.endpoints:
         return {DEFAULT_LISTENER: (row.v0_host, row.v0_port)} if row.v0_host else {}
     return {
-        endpoint.listener
-        or _SECURITY_PROTOCOLS.get(endpoint.security_protocol, DEFAULT_LISTENER): (
+        endpoint.listener or _PROTOCOL_NAMES.get(endpoint.security_protocol, DEFAULT_LISTENER): (
             endpoint.host,
             endpoint.port,
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
+from broker.client_accounts import ClientAccount
 from broker.context import Context
 from broker.core.access import Access
 from protocol.apis import APIS, Api
@@ -35,6 +36,10 @@ class Client(NamedTuple):
     """The name of the listener that it came in by."""
     access: Access | None = None
     """What it may do; None: everything, there is no authorizer."""
+    account: ClientAccount | None = None
+    """Its quotas; None: there are none."""
+    is_by_token: bool = False
+    """Whether it authenticated by a delegation token."""
 
 
 Handle: TypeAlias = Callable[[Context, RequestT, int], Awaitable[Any]]
@@ -57,11 +62,27 @@ class Handler(NamedTuple):
     """Whether ``handle`` is a ``HandleOf``."""
 
 
-HANDLERS: Final[dict[int, Handler]] = {}
+class PassedOn(NamedTuple):
+    """An API that another node answers, as a row of a table."""
+
+    request: type
+    versions: str
+    refuse: Refuse[Any]
+
+
+Handlers: TypeAlias = dict[int, Handler]
 """API key -> handler."""
+HANDLERS: Final[Handlers] = {}
+FOR_CONTROLLER: Final[Handlers] = {}
+"""Served beside them by a broker that is registered in ZooKeeper, where any may be elected."""
 
 
-def served(release: str | None) -> dict[int, Versions]:
+def handlers_of(context: Context) -> Handlers:
+    """Return the handlers of one broker."""
+    return HANDLERS if context.controller_behind is None else HANDLERS | FOR_CONTROLLER
+
+
+def served(release: str | None, handlers: Handlers = HANDLERS) -> dict[int, Versions]:
     """Return what is announced, by API key: of what handlers serve that which ``release`` has.
 
     None stands for all that handlers serve.
@@ -69,7 +90,7 @@ def served(release: str | None) -> dict[int, Versions]:
     Raises:
         ValueError: No such release.
     """
-    own = {key: handler.versions for key, handler in sorted(HANDLERS.items())}
+    own = {key: handler.versions for key, handler in sorted(handlers.items())}
     if release is None:
         return own
     theirs = versions_as_of(release)
@@ -82,7 +103,11 @@ def served(release: str | None) -> dict[int, Versions]:
 
 
 def handles(
-    request: type[RequestT], versions: str, *, refuse: Refuse[RequestT]
+    request: type[RequestT],
+    versions: str,
+    *,
+    refuse: Refuse[RequestT],
+    registry: Handlers = HANDLERS,
 ) -> Callable[[Handle[RequestT]], Handle[RequestT]]:
     """Register the decorated coroutine function as the handler of ``request``.
 
@@ -90,26 +115,32 @@ def handles(
         request: the request class; its API key comes from the message table.
         versions: those served, such as "0-11".
         refuse: builds the response for an error that concerns the whole request.
+        registry: where it is registered.
     """
-    return _register(request, versions, refuse, takes_client=False)
+    return _register(request, versions, refuse, registry, takes_client=False)
 
 
 def handles_client(
     request: type[RequestT], versions: str, *, refuse: Refuse[RequestT]
 ) -> Callable[[HandleOf[RequestT]], HandleOf[RequestT]]:
     """Register as ``handles`` does a handler that is told who asks."""
-    return _register(request, versions, refuse, takes_client=True)
+    return _register(request, versions, refuse, HANDLERS, takes_client=True)
 
 
 def _register(
-    request: type[Any], versions: str, refuse: Refuse[Any], *, takes_client: bool
+    request: type[Any],
+    versions: str,
+    refuse: Refuse[Any],
+    registry: Handlers,
+    *,
+    takes_client: bool,
 ) -> Callable[[HandleT], HandleT]:
     key = META[request].api_key
     assert key is not None
 
     def register(handle: HandleT) -> HandleT:
-        assert key not in HANDLERS, f"two handlers for {APIS[key].name}"
-        HANDLERS[key] = Handler(APIS[key], Versions.parse(versions), handle, refuse, takes_client)
+        assert key not in registry, f"two handlers for {APIS[key].name}"
+        registry[key] = Handler(APIS[key], Versions.parse(versions), handle, refuse, takes_client)
         return handle
 
     return register

@@ -12,7 +12,7 @@ import re
 from typing import Final
 
 from broker.context import Context
-from broker.handlers import handles, served
+from broker.handlers import handlers_of, handles, served
 from protocol.errors import ErrorCode, KafkaError
 from protocol.features import Feature, features_as_of
 from protocol.messages.api_versions import (
@@ -46,7 +46,7 @@ async def handle(
     return ApiVersionsResponse(
         api_keys=[
             ApiVersion(api_key=key, min_version=versions.low, max_version=versions.high)
-            for key, versions in served(context.release).items()
+            for key, versions in served(context.release, handlers_of(context)).items()
         ],
         supported_features=[
             _supported(each)

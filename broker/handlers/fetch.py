@@ -7,11 +7,12 @@ at. Versions 0 and 1 get records in format 0, versions 2 and 3 in format 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Final
 
+from broker.client_accounts import ClientAccount
 from broker.context import Context
 from broker.core.fetch_session import (
     FINAL_EPOCH,
@@ -27,19 +28,16 @@ from broker.engine.fetch_room import FetchRoom
 from broker.engine.serve.fetch import PARTS_OF_A_STEP
 from broker.engine.types import FetchParams, FetchPart, FetchResult
 from broker.fetch_access import read_allowed
+from broker.fetch_topics import LEADER_HINTS_SINCE, FetchTopics
 from broker.handlers import Client, handles_client
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition
 from protocol.messages.fetch import (
-    AbortedTransaction,
-    EpochEndOffset,
     FetchableTopicResponse,
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
-    ForgottenTopic,
-    LeaderIdAndEpoch,
     NodeEndpoint,
     PartitionData,
 )
@@ -52,7 +50,6 @@ _ZSTD_SINCE: Final = 10
 _TOPIC_IDS_SINCE: Final = 13
 _REPLICA_STATE_SINCE: Final = 15
 _ANY_REPLICA_SINCE: Final = 11
-_LEADER_HINTS_SINCE: Final = 16
 _ERRORS_WITH_A_LOG: Final = (ErrorCode.NONE, ErrorCode.OFFSET_OUT_OF_RANGE)
 """The partition is here, so that its topic's config counts."""
 _SESSION_ERRORS: Final = (
@@ -97,16 +94,16 @@ async def handle(
     """Find the session, read its partitions, answer those that have news."""
     check_isolation_level(request.isolation_level)
     replica_id = (request if version < _REPLICA_STATE_SINCE else request.replica_state).replica_id
-    parts: dict[SessionKey, FetchPart] = {}
-    takes_steps = _are_more(chain(request.topics, request.forgotten_topics_data), PARTS_OF_A_STEP)
-    if takes_steps:
+    if takes_steps := _names_more(request, PARTS_OF_A_STEP):
         _leave_out_session(request)
     forgotten = _forgotten(request)
     if takes_steps:
-        await _add_parts_in_steps(parts, context, request, version)
+        wanted = await _many_parts(context, request, version)
     else:
+        parts: dict[SessionKey, FetchPart] = {}
         for topic in request.topics:
             _add_parts(parts, context, topic, topic.partitions, version)
+        wanted = list(parts.values())
     session = context.fetch_sessions.open(
         FetchRequestHead(
             request.session_id,
@@ -114,11 +111,12 @@ async def handle(
             uses_topic_ids=version >= _TOPIC_IDS_SINCE,
             is_follower=replica_id >= 0,
         ),
-        list(parts.values()),
+        wanted,
         forgotten=forgotten,
         now_ms=context.loop_ms(),
     )
-    max_bytes = min(request.max_bytes, context.config.fetch_max_bytes)
+    account = _consumer_account(client, replica_id)
+    max_bytes = _max_bytes(context, request, account)
     params = FetchParams(
         replica_id,
         request.max_wait_ms,
@@ -129,8 +127,10 @@ async def handle(
         leader_only=replica_id >= 0 or version < _ANY_REPLICA_SINCE,
     )
     results = await read_allowed(_read, context, params, session.parts, version, client.access)
+    if account is not None and account.is_fetch_throttled(results):
+        return FetchResponse(session_id=session.session_id)
     session_id, news = session.answer(results)
-    answer = _Topics(version)
+    answer = FetchTopics(version)
     if len(results) <= PARTS_OF_A_STEP:
         answer.add(news)
     else:
@@ -143,13 +143,32 @@ async def handle(
         await context.turns.drop(session.parts)
     _count(context, answer.sent_bytes, replica_id)
     response = FetchResponse(session_id=session_id, responses=answer.topics)
-    if answer.leaders and version >= _LEADER_HINTS_SINCE:
-        response.node_endpoints = [
-            NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
-            for node in context.metadata.live_brokers(client.listener)
-            if node.id in answer.leaders
-        ]
+    if answer.leaders and version >= LEADER_HINTS_SINCE:
+        response.node_endpoints = _node_endpoints(context, client, answer.leaders)
     return response
+
+
+def _node_endpoints(
+    context: Context, client: Client, node_ids: Collection[int]
+) -> list[NodeEndpoint]:
+    return [
+        NodeEndpoint(node_id=node.id, host=node.host, port=node.port, rack=node.rack)
+        for node in context.metadata.live_brokers(client.listener)
+        if node.id in node_ids
+    ]
+
+
+def _consumer_account(client: Client, replica_id: int) -> ClientAccount | None:
+    """Return what a consumer's fetch is counted by; followers have no quotas of clients."""
+    if client.account is not None and replica_id >= 0:
+        client.account.exempt()
+        return None
+    return client.account
+
+
+def _max_bytes(context: Context, request: FetchRequest, account: ClientAccount | None) -> int:
+    max_bytes = min(request.max_bytes, context.config.fetch_max_bytes)
+    return max_bytes if account is None else account.fetch_bytes_max(max_bytes)
 
 
 def _leave_out_session(request: FetchRequest) -> None:
@@ -158,7 +177,7 @@ def _leave_out_session(request: FetchRequest) -> None:
     Raises:
         KafkaError: FETCH_SESSION_ID_NOT_FOUND, the client begins anew without one.
     """
-    if not _are_more(chain(request.topics, request.forgotten_topics_data), SESSION_PARTITIONS_MAX):
+    if not _names_more(request, SESSION_PARTITIONS_MAX):
         return
     if request.session_epoch > FULL_EPOCH:
         raise KafkaError(
@@ -168,12 +187,9 @@ def _leave_out_session(request: FetchRequest) -> None:
     request.session_epoch = FINAL_EPOCH
 
 
-def _are_more(topics: Iterable[FetchTopic | ForgottenTopic], limit: int) -> bool:
-    """Tell whether topics name more partitions than ``limit``; one of none counts as one of them.
-
-    It looks no further than it has to.
-    """
-    for topic in topics:
+def _names_more(request: FetchRequest, limit: int) -> bool:
+    """Tell, at a short look, if more partitions are named; a topic of none counts as one."""
+    for topic in chain(request.topics, request.forgotten_topics_data):
         limit -= max(1, len(topic.partitions))
         if limit < 0:
             return True
@@ -185,9 +201,8 @@ def _count(context: Context, size_bytes: int, replica_id: int) -> None:
     (counters.replication_bytes_out if replica_id >= 0 else counters.bytes_out).value += size_bytes
 
 
-async def _add_parts_in_steps(
-    parts: dict[SessionKey, FetchPart], context: Context, request: FetchRequest, version: int
-) -> None:
+async def _many_parts(context: Context, request: FetchRequest, version: int) -> list[FetchPart]:
+    parts: dict[SessionKey, FetchPart] = {}
     left = PARTS_OF_A_STEP
     for topic in request.topics:
         asked_partitions = topic.partitions
@@ -199,6 +214,12 @@ async def _add_parts_in_steps(
                 left = PARTS_OF_A_STEP
                 await context.turns.next()
     await drop(request, context.turns, is_shared=False)
+    wanted: list[FetchPart] = []
+    while parts:  # To free a large dict takes long, too.
+        wanted += [parts.popitem()[1] for _ in range(min(len(parts), PARTS_OF_A_STEP))]
+        await context.turns.next()
+    wanted.reverse()
+    return wanted
 
 
 def _add_parts(
@@ -329,70 +350,3 @@ async def _converted(
     return replace(
         result, records=tuple(records), records_size_bytes=sum(len(piece) for piece in records)
     )
-
-
-class _Topics:
-    """The topics of an answer: neighbours of one topic together, in the session's order."""
-
-    __slots__ = ("_last", "_partitions", "_version", "leaders", "sent_bytes", "topics")
-
-    def __init__(self, version: int) -> None:
-        self._version = version
-        self._last: tuple[str, bytes] | None = None
-        self._partitions: list[PartitionData] = []
-        self.topics: list[FetchableTopicResponse] = []
-        self.leaders: dict[int, None] = {}
-        """Those that are told of."""
-        self.sent_bytes = 0
-        """Of all records."""
-
-    def add(self, news: Iterable[tuple[FetchPart, FetchResult]]) -> None:
-        """Go on with these."""
-        version = self._version
-        for part, result in news:
-            self.sent_bytes += result.records_size_bytes
-            result.error_code = fetch_error(result.error_code, version)
-            if result.current_leader is not None:
-                self.leaders[result.current_leader.leader_id] = None
-            topic = (part.tp.topic, part.topic_id)
-            if self._last != topic:
-                self._last, self._partitions = topic, []
-                self.topics.append(
-                    FetchableTopicResponse(
-                        topic=part.tp.topic, topic_id=part.topic_id, partitions=self._partitions
-                    )
-                )
-            self._partitions.append(_partition(part.tp.partition, result, version))
-
-
-_ABSENT: Final = (
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.UNKNOWN_TOPIC_ID,
-    ErrorCode.INCONSISTENT_TOPIC_ID,
-)
-
-
-def _partition(index: int, result: FetchResult, version: int) -> PartitionData:
-    data = PartitionData(
-        partition_index=index,
-        error_code=result.error_code,
-        high_watermark=result.high_watermark,
-        last_stable_offset=result.last_stable_offset,
-        log_start_offset=result.log_start_offset,
-        # Null, unless nobody here has it: as Kafka writes errors that it finds before it reads.
-        aborted_transactions=() if result.error_code in _ABSENT else None,
-        preferred_read_replica=result.preferred_read_replica,
-        records=result.records,
-    )
-    if result.aborted is not None:
-        data.aborted_transactions = [
-            AbortedTransaction(producer_id=aborted.producer_id, first_offset=aborted.first_offset)
-            for aborted in result.aborted
-        ]
-    if result.diverging_epoch is not None:
-        epoch, end_offset = result.diverging_epoch
-        data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
-    if result.current_leader is not None and version >= _LEADER_HINTS_SINCE:
-        leader_id, leader_epoch = result.current_leader
-        data.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
-    return data

@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Final
 
-from broker.context import BegunProduce, Context
+from broker.context import Context
 from broker.core.append import is_transactional
 from broker.core.message_sets import convert_in_steps, is_message_set
 from broker.core.produce_version import BATCHES_ONLY_PRODUCE_VERSION, check_produce_version
 from broker.core.recompression import KEEPS, needs_recompression, recompress_in_steps
 from broker.core.transaction_state.verifying import Verifying, verifying_of_produce
 from broker.engine.types import ProducePart, ProduceResult
+from broker.engine_ports import BegunProduce
 from broker.handlers import Begun, Client, handles_client
 from protocol.configs.topic import TopicConfig
 from protocol.connection import CloseConnection

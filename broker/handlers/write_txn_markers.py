@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from broker.context import BegunProduce, Context
+from broker.context import Context
 from broker.core.transactions import EndMarker, build_marker
 from broker.engine.types import ProducePart
+from broker.engine_ports import BegunProduce
 from broker.handlers import Begun, handles
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition

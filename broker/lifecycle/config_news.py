@@ -6,22 +6,43 @@ then everything that is known is asked for anew.
 
 from __future__ import annotations
 
-from broker.lifecycle.acls import Acls
+from typing import NamedTuple
+
+from broker.core.client_quotas.client_quotas import ClientQuotas
+from broker.core.delegation_tokens import DelegationTokens
+from broker.lifecycle.acls import Acls, make_authorizer
 from broker.lifecycle.broker_configs import BrokerConfigs
+from broker.lifecycle.client_quota_news import ClientQuotaNews
+from broker.lifecycle.controller_link import ControllerLink
+from broker.lifecycle.delegation_tokens import TokenNews, settings_of
 from broker.lifecycle.fetched_configs import FetchedConfigs
 from broker.lifecycle.group_configs import GroupConfigs
 from broker.lifecycle.scram_credentials import ScramCredentials
 from broker.lifecycle.topic_configs import TopicConfigs
+from broker.world import World
+from protocol.cluster_file.spec import BrokerSpec
 from protocol.configs.messages import (
     CHANGED_ACLS,
+    CHANGED_CLIENT_QUOTAS,
+    CHANGED_DELEGATION_TOKENS,
     CHANGED_GROUP_CONFIGS,
     CHANGED_SCRAM_CREDENTIALS,
 )
 from protocol.ids import LEADER_DURING_DELETE
 from protocol.messages.control import UpdateMetadataRequest
 
+_SALT_BYTES = 16
 _OF_BROKERS = ""
 """The name of the row that tells of brokers' own configs; no topic has it."""
+
+
+class OfClients(NamedTuple):
+    """What a broker is told of clients."""
+
+    acls: Acls
+    scram_credentials: ScramCredentials
+    client_quotas: ClientQuotaNews
+    delegation_tokens: TokenNews
 
 
 class ConfigNews:
@@ -32,16 +53,19 @@ class ConfigNews:
         broker_configs: BrokerConfigs,
         topic_configs: TopicConfigs,
         group_configs: GroupConfigs,
-        acls: Acls,
-        scram_credentials: ScramCredentials,
+        of_clients: OfClients,
     ) -> None:
-        self.acls, self.scram_credentials = acls, scram_credentials
+        self.acls, self.scram_credentials = of_clients.acls, of_clients.scram_credentials
+        self.client_quotas = of_clients.client_quotas
+        self.delegation_tokens = of_clients.delegation_tokens
         self._topic_configs = topic_configs
         self._by_row: dict[str, FetchedConfigs] = {
             _OF_BROKERS: broker_configs,
             CHANGED_GROUP_CONFIGS: group_configs,
-            CHANGED_ACLS: acls,
-            CHANGED_SCRAM_CREDENTIALS: scram_credentials,
+            CHANGED_ACLS: self.acls,
+            CHANGED_SCRAM_CREDENTIALS: self.scram_credentials,
+            CHANGED_CLIENT_QUOTAS: self.client_quotas,
+            CHANGED_DELEGATION_TOKENS: self.delegation_tokens,
         }
         self._controller_epoch = 0
 
@@ -71,7 +95,7 @@ class ConfigNews:
             await self._topic_configs.refresh(changed)
 
     async def registered(self) -> None:
-        """Have this broker's own configs, those of groups, ACLs, SCRAM, before it is unfenced."""
+        """Have all but what topics are configured to, before this broker is unfenced."""
         for cache in self._by_row.values():
             await cache.refresh()
 
@@ -80,3 +104,24 @@ class ConfigNews:
         for cache in self._by_row.values():
             cache.changed()
         self._topic_configs.changed_all()
+
+
+def make_config_news(
+    link: ControllerLink,
+    own: BrokerSpec,
+    broker_configs: BrokerConfigs,
+    topic_configs: TopicConfigs,
+    group_configs: GroupConfigs,
+    world: World,
+) -> ConfigNews:
+    """Return who passes news on to these, and to what else this broker asks the controller for."""
+    config = broker_configs.config
+    tokens = DelegationTokens(settings_of(config), lambda: world.random.randbytes(_SALT_BYTES))
+    interval_ms = config.delegation_token_expiry_check_interval_ms
+    of_clients = OfClients(
+        Acls(link, make_authorizer(config)),
+        ScramCredentials(link, own.listeners),
+        ClientQuotaNews(link, ClientQuotas(config)),
+        TokenNews(link, tokens, world.clock.now_ms, interval_ms),
+    )
+    return ConfigNews(broker_configs, topic_configs, group_configs, of_clients)

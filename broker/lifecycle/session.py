@@ -105,6 +105,8 @@ class ControllerSession:
         self._registered = asyncio.Event()
         self._is_outdated = False
         """Whether log dirs came back since the last registration was sent."""
+        self._unheard: dict[bytes, None] = {}
+        """Ids of those that came back before the controller heard of their failure."""
         self._is_beating = False
         """Whether the regular heartbeat waits for its answer."""
         self._further_beats: asyncio.TaskGroup
@@ -167,8 +169,11 @@ class ControllerSession:
 
         Same process, same broker epoch: the controller then asks for the replicas that were
         offline. The old ids are reported as failed no more, nor is one that is online now: its disk
-        may have come back at the path of another one.
+        may have come back at the path of another one. What the controller never heard of it takes
+        for online all the time: such a log dir is registered as gone first.
         """
+        untold = [each for each in old_directory_ids if self._offline.get(each) is False]
+        self._unheard.update(dict.fromkeys(untold))
         for directory_id in [*old_directory_ids, *self._ports.online_directory_ids()]:
             self._offline.pop(directory_id, None)
             self._reported(directory_id)
@@ -261,8 +266,12 @@ class ControllerSession:
 
     async def _try_register(self, identity: Identity) -> ErrorCode:
         self._is_outdated = False
+        online = self._ports.online_directory_ids()
+        unheard = list(self._unheard)
+        heard = [each for each in online if each not in unheard]
+        is_partial = 0 < len(heard) < len(online)
         request = identity.registration(
-            directory_ids=self._ports.online_directory_ids(),
+            directory_ids=heard if is_partial else online,
             previous_broker_epoch=self.broker_epoch,
         )
         put_report(request, self._ports.journal_report(True))  # noqa: FBT003 - a port
@@ -278,7 +287,9 @@ class ControllerSession:
                 response.broker_epoch,
             )
             self.broker_epoch = response.broker_epoch
-            if not self._is_outdated:
+            for directory_id in unheard:
+                self._unheard.pop(directory_id, None)
+            if not self._is_outdated and not is_partial:
                 self._registered.set()
             for directory_id in self._offline:
                 self._offline[directory_id] = False

@@ -17,6 +17,8 @@ from copy import copy
 from typing import Final
 
 from broker.storage.descriptors import DirectWriter, read_all, write_all
+from broker.storage.layout import is_left_alone
+from broker.storage.moved_aside import move_aside_within
 from protocol.ports import Buffer, DiskFile, DiskUsage
 
 LOCK_FILE: Final = ".lock"
@@ -54,7 +56,8 @@ class FileDisk:
         Args:
             root: the directory.
             capacity_bytes: see the class.
-            set_aside: begin empty; what is there is renamed to ``<root>.<set_aside>``.
+            set_aside: begin empty; what is there is renamed to ``<root>.replaced-<set_aside>``, or,
+                where the root cannot be renamed, moved into a folder within it. 32 hex digits.
         """
         self._root = os.path.abspath(root)
         self._capacity_bytes = capacity_bytes
@@ -83,7 +86,7 @@ class FileDisk:
         if "\0" in self._root:
             raise OSError(errno.EINVAL, "the path holds a NUL byte", self._root)
         if self._set_aside is not None and _holds_data(self._root):
-            os.rename(self._root, f"{self._root}.{self._set_aside}")
+            self._move_aside(self._set_aside)
         if not os.path.lexists(self._root):
             os.makedirs(self._root)
             _sync_path(os.path.dirname(self._root))
@@ -92,6 +95,20 @@ class FileDisk:
         self._identity = (status.st_dev, status.st_ino)
         if self._capacity_bytes is not None:
             self._used.count = sum(_sizes_below(self._root))
+
+    def _move_aside(self, unique: str) -> None:
+        """Keep what is there on its file system: a link to a directory stays a link."""
+        place = os.path.realpath(self._root) if os.path.isdir(self._root) else self._root
+        try:
+            os.rename(place, f"{place}.replaced-{unique}")
+        except OSError:
+            # A mount point, or no right to change the directory that it lies in.
+            if not os.path.isdir(place):
+                raise
+            move_aside_within(self, unique)
+        else:
+            os.mkdir(place)
+            _sync_path(os.path.dirname(place))
 
     def check_root(self) -> None:
         """Fail unless the path leads to the same inode as at the start."""
@@ -300,7 +317,7 @@ def _holds_data(path: str) -> bool:
     """Tell whether something lies there that is not part of an empty file system."""
     if not os.path.isdir(path):
         return os.path.lexists(path)
-    return any(name != "lost+found" for name in os.listdir(path))
+    return not all(map(is_left_alone, os.listdir(path)))
 
 
 def _sync_path(path: str) -> None:

@@ -32,7 +32,10 @@ SWAP_SUFFIX: Final = ".swap"
 TEMPORARY_SUFFIX: Final = ".tmp"
 
 DIR_NAME_LENGTH_MAX: Final = 255
-_IGNORED_DIRS: Final = frozenset({"remote-log-index-cache", "lost+found"})
+_LOST_AND_FOUND: Final = "lost+found"
+_IGNORED_DIRS: Final = frozenset({"remote-log-index-cache", _LOST_AND_FOUND})
+_REPLACED: Final = TopicPartition("__replaced", 0)
+"""No topic's: what lay in a log dir before an empty one took its place."""
 _SUFFIXED_NAME: Final = re.compile(r"^(\S+)-(\S+)\.(\S+)-(delete|future|stray)$")
 _TOPIC_NAME: Final = re.compile(r"^[a-zA-Z0-9._-]{1,249}$")
 _BASE_NAME: Final = re.compile(r"^(\d{20})(\.[a-z]+)$")
@@ -84,6 +87,20 @@ def delete_dir_name(topic_partition: TopicPartition, unique: str) -> str:
 def stray_dir_name(topic_partition: TopicPartition, unique: str) -> str:
     """Return the name of a log that is set aside, at most 255 characters."""
     return _shortened(topic_partition, f".{unique}{DirKind.STRAY.value}")
+
+
+def replaced_dir_name(unique: str) -> str:
+    """Return the name of a folder for all that lay in a log dir.
+
+    It is a stray's: every start leaves such a directory alone for good, Kafka's as ours.
+    """
+    return stray_dir_name(_REPLACED, unique)
+
+
+def is_left_alone(name: str) -> bool:
+    """Tell whether it may lie in a log dir that counts as empty."""
+    is_replaced = name.startswith(f"{current_dir_name(_REPLACED)}.")
+    return name == _LOST_AND_FOUND or (is_replaced and name.endswith(DirKind.STRAY.value))
 
 
 def is_ignored_dir(name: str) -> bool:

@@ -42,8 +42,9 @@ class SetAside:
 
 
 class LogSegments:
-    """Never empty; the last segment is the active one. For the log dir's thread.
+    """Never empty, for the loop reads it; the last segment is the active one.
 
+    Everything else is for the log dir's thread.
     Every method may raise OSError, which takes the log dir offline.
     """
 
@@ -103,12 +104,14 @@ class LogSegments:
 
         An empty active one is replaced.
         """
+        segment = Segment(self.directory, base_offset, config, created_ms=now_ms)
         if self.active.size_bytes == 0:
-            self.segments.pop().delete()
+            self.active.delete()
+            self.segments[-1] = segment
         else:
             self.active.seal()
             self._snapshots.take(base_offset, self.producers)
-        self.segments.append(Segment(self.directory, base_offset, config, created_ms=now_ms))
+            self.segments.append(segment)
 
     def cut(self, offset: int) -> ProducerStates:
         """Drop every batch that reaches ``offset``, which is not below the first base offset.
@@ -125,12 +128,12 @@ class LogSegments:
     def restart(self, offset: int, config: LogConfig, now_ms: int) -> None:
         """Drop everything and begin one empty segment at ``offset``."""
         created_ms = max(now_ms, self.active.created_ms)
-        while self.segments:
-            self.segments.pop().delete()
-        self._snapshots.remove_above(-1)
         segment = Segment(self.directory, offset, config, created_ms=created_ms)
+        dropped, self.segments = self.segments, [segment]
+        for each in reversed(dropped):
+            each.delete()
+        self._snapshots.remove_above(-1)
         segment.file()
-        self.segments = [segment]
         self.producers = ProducerStates().for_snapshots()
 
     def remove_oldest(self, count: int) -> SetAside:

@@ -61,9 +61,17 @@ class MemoryDir:
             self.lost.pop(name, None)
 
     def sync(self) -> None:
-        """Make the names durable, not what is behind them."""
-        self.synced = dict(self.children)
-        _apply(self.synced, self.lost)
+        """Make the names durable, not what is behind them.
+
+        A directory may hold thousands of files that wait for their removal: only what changed is
+        written down, but where a change never becomes durable.
+        """
+        if self.lost:
+            self.synced = dict(self.children)
+            _apply(self.synced, self.lost)
+        else:
+            for change in self.pending:
+                _apply(self.synced, change)
         self.pending.clear()
 
     def lose(self, name: str) -> None:
@@ -99,7 +107,7 @@ def left_by_power_cut(directory: MemoryDir, chance: random.Random | None = None)
             if isinstance(node, MemoryDir)
             else MemoryFile(_durable_content(node, chance), node.modified_ms)
         )
-    left.sync()
+    left.synced = dict(left.children)
     return left
 
 

@@ -1,4 +1,4 @@
-"""The control plane of a cluster whose controller is Apache Kafka's, in ZooKeeper mode.
+"""The control plane of a cluster with ZooKeeper, whose controller is one of its brokers.
 
 It stands where connections to jbodlab's controller stand otherwise: ``connect`` gives an
 ``RpcPort`` that answers registrations, heartbeats and questions for settings out of ZooKeeper, and
@@ -17,13 +17,19 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from broker.zookeeper.config_changes import ConfigChanges
-from broker.zookeeper.controller_broker import ControllerBroker
-from broker.zookeeper.port import ZookeeperPort
+from broker.zookeeper.controller_behind import ControllerBehind
+from broker.zookeeper.controller_broker import ControllerBroker, OwnController
+from broker.zookeeper.folder_changes import FolderChanges
+from broker.zookeeper.own_configs import OwnConfigs
 from broker.zookeeper.znode_configs import described
+from broker.zookeeper.znode_credentials import listed_users
+from broker.zookeeper.znode_tokens import altered_tokens, listed_tokens
+from protocol.configs.messages import DELEGATION_TOKENS, SCRAM_CREDENTIALS
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
+    AlterConfigsRequest,
     DescribeConfigsRequest,
+    IncrementalAlterConfigsRequest,
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
@@ -43,7 +49,10 @@ from protocol.zookeeper.znodes import (
     decode,
     encode,
 )
+from protocol.zookeeper_client.config_changes import ConfigChanges
+from protocol.zookeeper_client.port import ZookeeperPort
 
+_ALTERS: Final = (AlterConfigsRequest, IncrementalAlterConfigsRequest)
 _PLAIN: Final = SecurityProtocol.PLAINTEXT.name
 logger = logging.getLogger(__name__)
 
@@ -57,19 +66,43 @@ class ZookeeperControlPlane:
         connect: Callable[[str, int], RpcPort],
         clock: WallClock,
         listener: str,
+        own_controller: OwnController | None = None,
+        own_configs: OwnConfigs | None = None,
     ) -> None:
-        """Make it; ``connect`` makes a connection to another broker, at its ``listener``."""
+        """Make it.
+
+        Args:
+            zookeeper: not started.
+            connect: makes a connection to another broker.
+            clock: stamps the registration.
+            listener: by which brokers ask the one that is the controller.
+            own_controller: the controller behind this broker, if it stands for election.
+            own_configs: who changes what this broker is set to; None: the controller does.
+        """
         self._zookeeper = zookeeper
         self._connect = connect
         self._clock = clock
         self._listener = listener
+        self._own_controller = own_controller
+        self.own_configs = own_configs
+        self.controller_behind = ControllerBehind(own_controller and own_controller.connect)
+        """What other brokers ask this one as the controller, or take it for one."""
         self.config_changes = ConfigChanges(zookeeper)
+        self.acl_changes = FolderChanges(zookeeper, "ACLs", paths.ACL_CHANGES)
+        self.token_changes = FolderChanges(zookeeper, "tokens", [paths.TOKEN_CHANGES])
         self._connected = asyncio.Event()
         self._registered_in: int | None = None
         """The session that the registration lives in."""
         self._told: set[bytes] = set()
         """Directory ids of failed log dirs that the controller was told of."""
         zookeeper.on_connected = self._on_connected
+
+    async def follow_changes(self) -> None:
+        """Tell of settings, ACLs and tokens that change until cancelled."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self.config_changes.run(), name="config-changes")
+            tasks.create_task(self.acl_changes.run(), name="acl-changes")
+            tasks.create_task(self.token_changes.run(), name="token-changes")
 
     async def prepare(self, cluster_id: str) -> str:
         """Wait for ZooKeeper, make what every broker makes there; return the id of the cluster.
@@ -95,15 +128,21 @@ class ZookeeperControlPlane:
 
     def connect(self) -> RpcPort:
         """Return one more connection to the control plane."""
-        return _Connection(self, ControllerBroker(self._zookeeper, self._connect, self._listener))
+        controller = ControllerBroker(
+            self._zookeeper, self._connect, self._listener, self._own_controller
+        )
+        return _Connection(self, controller)
 
     def close(self) -> None:
         """End the session with ZooKeeper: the controller sees at once that this broker is gone."""
+        self.controller_behind.close()
         self._zookeeper.close()
 
     def _on_connected(self) -> None:
         self._connected.set()
         self.config_changes.look()
+        self.acl_changes.look()
+        self.token_changes.look()
 
     async def answer(self, message: Any) -> Any:
         """Return what ZooKeeper has to say; None for what the controller is to be asked.
@@ -118,8 +157,17 @@ class ZookeeperControlPlane:
         if isinstance(message, DescribeConfigsRequest):
             return await described(self._zookeeper, message)
         if isinstance(message, ListConfigResourcesRequest):
-            return ListConfigResourcesResponse()
+            return await self._list(message)
+        if isinstance(message, IncrementalAlterConfigsRequest) and _is_about_tokens(message):
+            return await altered_tokens(self._zookeeper, message)
         return None
+
+    async def _list(self, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
+        if DELEGATION_TOKENS in request.resource_types:
+            return await listed_tokens(self._zookeeper)
+        if SCRAM_CREDENTIALS in request.resource_types:
+            return await listed_users(self._zookeeper)
+        return ListConfigResourcesResponse()
 
     async def _register(self, request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
         """Make the registration, anew where it is there: then the controller asks for everything.
@@ -174,6 +222,10 @@ class ZookeeperControlPlane:
         )
 
 
+def _is_about_tokens(request: IncrementalAlterConfigsRequest) -> bool:
+    return any(each.resource_type == DELEGATION_TOKENS for each in request.resources)
+
+
 class _Connection:
     """An ``RpcPort``."""
 
@@ -186,7 +238,14 @@ class _Connection:
             answer = await self._control_plane.answer(message)
         if answer is not None:
             return answer
-        return await self._controller.request(message, version, timeout_ms=timeout_ms)
+
+        async def pass_on(request: Any) -> Any:
+            return await self._controller.request(request, version, timeout_ms=timeout_ms)
+
+        own_configs = self._control_plane.own_configs
+        if own_configs is not None and isinstance(message, _ALTERS):
+            return await own_configs.alter(message, pass_on)
+        return await pass_on(message)
 
     def close(self) -> None:
         self._controller.close()

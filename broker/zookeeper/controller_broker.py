@@ -5,28 +5,47 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from broker.zookeeper.port import ZookeeperPort
 from protocol.errors import ErrorCode
 from protocol.ports import RpcPort
 from protocol.zookeeper import paths
 from protocol.zookeeper.znodes import BrokerZnode, ControllerZnode, decode, endpoint_of
+from protocol.zookeeper_client.port import ZookeeperPort
 
 _RETRY_MS: Final = 100
 """As NodeToControllerRequestThread: how long an answer of a broker that is no controller is old."""
 logger = logging.getLogger(__name__)
 
 
+class OwnController(NamedTuple):
+    """The controller behind a broker that stands for election."""
+
+    broker_id: int
+    connect: Callable[[], RpcPort]
+
+
 class ControllerBroker:
     """An ``RpcPort``: looks the controller up before its first request and after a failure."""
 
     def __init__(
-        self, zookeeper: ZookeeperPort, connect: Callable[[str, int], RpcPort], listener: str
+        self,
+        zookeeper: ZookeeperPort,
+        connect: Callable[[str, int], RpcPort],
+        listener: str,
+        own: OwnController | None = None,
     ) -> None:
-        """``connect`` makes a connection to a broker; ``listener`` is the one that is used."""
+        """Prepare.
+
+        Args:
+            zookeeper: where it is looked up.
+            connect: makes a connection to another broker.
+            listener: by which brokers are asked.
+            own: asked itself, when its broker is the controller.
+        """
         self._zookeeper = zookeeper
         self._connect = connect
+        self._own = own
         self._listener = listener
         self._connection: RpcPort | None = None
 
@@ -53,25 +72,27 @@ class ControllerBroker:
 
     async def _ask(self, message: Any, version: int, timeout_ms: int | None) -> Any:
         if self._connection is None:
-            host, port = await self._find()
-            self._connection = self._connect(host, port)
+            self._connection = await self._find()
         try:
             return await self._connection.request(message, version, timeout_ms=timeout_ms)
         except (ConnectionError, TimeoutError):
             self.close()
             raise
 
-    async def _find(self) -> tuple[str, int]:
+    async def _find(self) -> RpcPort:
         found = await self._zookeeper.get(paths.CONTROLLER)
         if found is None:
             raise ConnectionError("ZooKeeper knows no controller")
         broker_id = decode(found, ControllerZnode, paths.CONTROLLER).brokerid
+        if self._own is not None and broker_id == self._own.broker_id:
+            return self._own.connect()
         path = paths.broker_path(broker_id)
         registered = await self._zookeeper.get(path)
         if registered is None:
             raise ConnectionError(f"the controller, broker {broker_id}, is not registered")
         try:
-            return endpoint_of(decode(registered, BrokerZnode, path), self._listener)
+            host, port = endpoint_of(decode(registered, BrokerZnode, path), self._listener)
         except KeyError:
             text = f"the controller, broker {broker_id}, has no listener {self._listener}"
             raise ConnectionError(text) from None
+        return self._connect(host, port)

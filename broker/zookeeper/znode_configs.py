@@ -5,7 +5,9 @@ Settings of groups are not kept in ZooKeeper: no group has any there.
 
 from __future__ import annotations
 
-from broker.zookeeper.port import ZookeeperPort
+from broker.zookeeper.znode_credentials import described_credentials
+from broker.zookeeper.znode_tokens import described_token
+from protocol.configs.messages import DELEGATION_TOKENS, SCRAM_CREDENTIALS
 from protocol.configs.types import ConfigSource, ResourceType
 from protocol.messages.configs import (
     DescribeConfigsRequest,
@@ -16,6 +18,7 @@ from protocol.messages.configs import (
 )
 from protocol.zookeeper.paths import config_path, entity_path
 from protocol.zookeeper.znodes import ConfigZnode, decode
+from protocol.zookeeper_client.port import ZookeeperPort
 
 
 async def described(
@@ -34,6 +37,10 @@ async def described(
 async def _result(
     zookeeper: ZookeeperPort, asked: DescribeConfigsResource
 ) -> DescribeConfigsResult:
+    if asked.resource_type == DELEGATION_TOKENS:
+        return await described_token(zookeeper, asked)
+    if asked.resource_type == SCRAM_CREDENTIALS:
+        return await described_credentials(zookeeper, asked)
     kind = ResourceType(asked.resource_type)
     path = config_path(entity_path(kind, asked.resource_name))
     data = await zookeeper.get(path)

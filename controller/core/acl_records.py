@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from controller.core.state import ClusterState
 from protocol.acls.model import AclBinding
@@ -17,6 +18,7 @@ class AclsCreated:
     def apply(self, state: ClusterState) -> None:
         """Add them."""
         state.acls.update(dict.fromkeys(self.acls))
+        state.acls_generation += 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +31,7 @@ class AclsDeleted:
         """Remove them."""
         for acl in self.acls:
             del state.acls[acl]
+        state.acls_generation += 1
+
+
+ACL_RECORDS: Final = (AclsCreated, AclsDeleted)

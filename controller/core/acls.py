@@ -8,10 +8,8 @@ AclApis.scala.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
 
 from controller.core.acl_records import AclsCreated, AclsDeleted
-from controller.core.effects import Answer
 from controller.core.events import RequestArrived
 from controller.core.step import Step
 from protocol.acls.model import AclBinding
@@ -28,9 +26,7 @@ from protocol.messages.acls import (
     DescribeAclsRequest,
     DescribeAclsResponse,
 )
-
-TELL_TIMEOUT_MS: Final = 2_000
-"""How long a client waits for brokers that cannot be told; the change is durable by then."""
+from protocol.refusals import refuse_describe_acls
 
 
 def create_acls(step: Step, event: RequestArrived) -> None:
@@ -51,7 +47,7 @@ def create_acls(step: Step, event: RequestArrived) -> None:
     if new:
         step.change(AclsCreated(tuple(new)))
         _tell(step, "created", list(new))
-    _answer(step, event, CreateAclsResponse(results=results))
+    step.answer_when_told(event.token, CreateAclsResponse(results=results))
 
 
 def describe_acls(step: Step, event: RequestArrived) -> None:
@@ -61,10 +57,7 @@ def describe_acls(step: Step, event: RequestArrived) -> None:
         _check_enabled(step)
         wanted = asked_filter(request)
     except KafkaError as error:
-        response = DescribeAclsResponse(
-            error_code=error.code, error_message=error.message, resources=[]
-        )
-        step.answer(event.token, response)
+        step.answer(event.token, refuse_describe_acls(request, event.version, error))
         return
     found = described(acl for acl in step.state.acls if wanted.matches(acl))
     step.answer(
@@ -101,19 +94,15 @@ def delete_acls(step: Step, event: RequestArrived) -> None:
     if gone:
         step.change(AclsDeleted(tuple(gone)))
         _tell(step, "deleted", list(gone))
-    _answer(step, event, DeleteAclsResponse(filter_results=results))
+    step.answer_when_told(event.token, DeleteAclsResponse(filter_results=results))
 
 
 def _check_enabled(step: Step) -> None:
     if not step.settings.defaults.has_authorizer:
         raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
+    if step.settings.has_zookeeper:
+        raise KafkaError(ErrorCode.SECURITY_DISABLED, "This controller keeps no ACLs in ZooKeeper.")
 
 
 def _tell(step: Step, what: str, acls: Sequence[AclBinding]) -> None:
-    step.note(f"{len(acls)} ACLs {what}, the first one of {acls[0].principal}")
-    step.send_changed_configs(step.state.reachable_brokers(), (CHANGED_ACLS,))
-
-
-def _answer(step: Step, event: RequestArrived, response: Any) -> None:
-    done = Answer(event.token, response)
-    step.when_told(done, late=done, deadline_ms=step.now_ms + TELL_TIMEOUT_MS)
+    step.tell_all(CHANGED_ACLS, f"{len(acls)} ACLs {what}, the first one of {acls[0].principal}")

@@ -8,33 +8,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from controller.core.config_changes import (
-    AlterConfigOp,
-    apply_changes,
-    check_broker,
-    check_ops,
-    check_topic,
-    effective,
-    outcome,
-    replacing,
-)
-from controller.core.effects import Answer
-from controller.core.events import RequestArrived
-from controller.core.partition_moves import elect_leaderless
-from controller.core.reconfiguration import check_reconfiguration
-from controller.core.records import (
+from controller.core.config_records import (
     BrokerConfigsChanged,
     GroupConfigsChanged,
     TopicConfigsChanged,
 )
+from controller.core.events import RequestArrived
+from controller.core.partition_moves import elect_leaderless
 from controller.core.step import Step
+from controller.core.tokens import alter_tokens, is_about_tokens
 from protocol.configs.broker import BROKER_KEYS
+from protocol.configs.changes import (
+    AlterConfigOp,
+    apply_changes,
+    check_ops,
+    check_topic,
+    outcome,
+    replacing,
+)
 from protocol.configs.group import GROUP_KEYS
 from protocol.configs.group_parsing import check_group_configs
 from protocol.configs.messages import CHANGED_GROUP_CONFIGS
 from protocol.configs.names import UNCLEAN_ELECTION
+from protocol.configs.reconfiguration import check_broker_change
 from protocol.configs.topic import TOPIC_KEYS
 from protocol.configs.types import ALL_BROKERS, AlterOperation, ResourceType
 from protocol.errors import ErrorCode, KafkaError
@@ -47,9 +45,6 @@ from protocol.messages.configs import (
     IncrementalAlterConfigsResponse,
 )
 
-TELL_TIMEOUT_MS: Final = 2_000
-"""How long a client waits for brokers that cannot be told; the change is durable by then."""
-
 
 class _Resource(NamedTuple):
     type: int
@@ -59,6 +54,9 @@ class _Resource(NamedTuple):
 def incremental_alter_configs(step: Step, event: RequestArrived) -> None:
     """Serve IncrementalAlterConfigs v0-1."""
     request: IncrementalAlterConfigsRequest = event.request
+    if is_about_tokens(request):
+        alter_tokens(step, event)
+        return
     ops = [
         (
             _Resource(asked.resource_type, asked.resource_name),
@@ -67,7 +65,7 @@ def incremental_alter_configs(step: Step, event: RequestArrived) -> None:
         for asked in request.resources
     ]
     responses = _alter(step, ops, _as_they_are, validate_only=request.validate_only)
-    _answer(step, event, IncrementalAlterConfigsResponse(responses=responses))
+    step.answer_when_told(event.token, IncrementalAlterConfigsResponse(responses=responses))
 
 
 def alter_configs(step: Step, event: RequestArrived) -> None:
@@ -81,7 +79,7 @@ def alter_configs(step: Step, event: RequestArrived) -> None:
         for asked in request.resources
     ]
     responses = _alter(step, ops, replacing, validate_only=request.validate_only)
-    _answer(step, event, AlterConfigsResponse(responses=responses))
+    step.answer_when_told(event.token, AlterConfigsResponse(responses=responses))
 
 
 def change_topic_configs(step: Step, name: str, changes: Mapping[str, str | None]) -> None:
@@ -174,6 +172,8 @@ def _decide(
     if resource.type == ResourceType.GROUP:
         if not resource.name:
             raise _invalid("Default group resources are not allowed.")
+        if step.settings.has_zookeeper:
+            raise _invalid("ZooKeeper keeps no configs of groups.")
         current = step.state.group_configs.get(resource.name, {})
         changes = outcome(GROUP_KEYS, current, widen(current, asked))
         check_group_configs(apply_changes(current, changes), step.defaults)
@@ -219,11 +219,9 @@ def _check_broker(step: Step, name: str, changes: Mapping[str, str | None]) -> N
     static = step.settings.overrides
     if not is_default:
         static = step.settings.broker_overrides.get(int(name), static)
-    check_broker(changes, static=static, is_default=is_default)
     defaults = {} if is_default else dynamic.get(ALL_BROKERS, {})
     own = dynamic.get(name, {})
-    before = effective(static, defaults, own)
-    check_reconfiguration(before, effective(static, defaults, apply_changes(own, changes)))
+    check_broker_change(changes, static=static, defaults=defaults, own=own, is_default=is_default)
 
 
 def _as_they_are(
@@ -247,11 +245,6 @@ def _elect_unclean(step: Step, changes: Mapping[str, str | None]) -> None:
     """Try leaderless partitions again. Source: processTopicUncleanLeaderElectionEnable."""
     if UNCLEAN_ELECTION in changes:
         elect_leaderless(step)
-
-
-def _answer(step: Step, event: RequestArrived, response: Any) -> None:
-    done = Answer(event.token, response)
-    step.when_told(done, late=done, deadline_ms=step.now_ms + TELL_TIMEOUT_MS)
 
 
 def _response(

@@ -1,4 +1,4 @@
-"""What one event led to, and the proof without which none of it is done: the journal has it."""
+"""What one event led to, and the proof without which none of it is done: the store has it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class NotDurableError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Durable:
-    """Says that every decision up to a number is on disk. Only ``controller.journal`` makes one."""
+    """Says that every decision up to a number is kept. Only stores make one."""
 
     journal_number: int
 

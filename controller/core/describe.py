@@ -10,8 +10,14 @@ from controller.core.events import RequestArrived
 from controller.core.scram import described_to_brokers
 from controller.core.state import Broker
 from controller.core.step import Step
+from controller.core.tokens import token_described_to_brokers
 from protocol.configs.group_parsing import describe_group_configs
-from protocol.configs.messages import SCRAM_CREDENTIALS, described_entry, not_described
+from protocol.configs.messages import (
+    DELEGATION_TOKENS,
+    SCRAM_CREDENTIALS,
+    described_entry,
+    not_described,
+)
 from protocol.configs.parsing import (
     DescribedConfig,
     describe_dynamic_configs,
@@ -63,11 +69,12 @@ def describe_cluster(step: Step, event: RequestArrived) -> None:
 
 
 def list_config_resources(step: Step, event: RequestArrived) -> None:
-    """Serve ListConfigResources v0-1 to brokers: groups with configs, users with SCRAM."""
+    """Serve ListConfigResources v0-1 to brokers: groups with configs, users with SCRAM, tokens."""
     request: ListConfigResourcesRequest = event.request
     names: dict[int, list[str]] = {
         ResourceType.GROUP: sorted(step.state.group_configs),
         SCRAM_CREDENTIALS: sorted(step.state.scram_credentials),
+        DELEGATION_TOKENS: sorted(step.state.delegation_tokens),
     }
     step.answer(
         event.token,
@@ -98,6 +105,8 @@ def _describe(
 ) -> DescribeConfigsResult:
     if resource.resource_type == SCRAM_CREDENTIALS:
         return described_to_brokers(step, resource)
+    if resource.resource_type == DELEGATION_TOKENS:
+        return token_described_to_brokers(step, resource)
     try:
         described = _described(step, resource.resource_type, resource.resource_name)
     except KafkaError as error:

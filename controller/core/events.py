@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from controller.core.state import Endpoint
+from protocol.configs.types import ResourceType
+
 
 @dataclass(frozen=True, slots=True)
 class Started:
@@ -42,4 +45,42 @@ class Tick:
     """When it should have come: a late one tells that this process was stopped for a while."""
 
 
-Event: TypeAlias = Started | RequestArrived | RequestAnswered | Tick
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """A broker that is registered in ZooKeeper."""
+
+    broker_id: int
+    broker_epoch: int
+    """The czxid of its znode."""
+    endpoints: tuple[Endpoint, ...]
+    """The first one is the inter-broker listener."""
+    rack: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RegistrationsRead:
+    """These are all the brokers that are alive."""
+
+    registrations: tuple[Registration, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirEventsRead:
+    """Brokers told that a log dir of theirs failed."""
+
+    broker_ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigsRead:
+    """What is set for a topic or for brokers, read because somebody changed it."""
+
+    kind: ResourceType
+    name: str
+    """As ``ClusterState`` names it."""
+    configs: dict[str, str]
+
+
+FromStore: TypeAlias = RegistrationsRead | LogDirEventsRead | ConfigsRead
+"""What is seen in a store that others write to."""
+Event: TypeAlias = Started | RequestArrived | RequestAnswered | Tick | FromStore

@@ -39,7 +39,7 @@ A controller that ended before it noted the first answer gets the second.
 def broker_started(step: Step, broker_id: int) -> None:
     """Take a broker in: tell it everything, ask what is offline, elect, resume deletions."""
     step.change(BrokerUnfenced(broker_id))
-    step.run.last_seen_ms[broker_id] = step.now_ms
+    step.begin_session(broker_id)
     step.connect(broker_id)
     step.note(f"broker {broker_id} is live, epoch {step.state.brokers[broker_id].broker_epoch}")
     others = [other for other in step.state.reachable_brokers() if other != broker_id]

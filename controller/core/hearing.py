@@ -29,7 +29,10 @@ _UUID_BYTES: Final = 16
 
 
 def begin(step: Step) -> None:
-    """Begin to listen; who has nobody to listen to takes over at once."""
+    """Begin to listen; who has nobody to listen to, or no need to, takes over at once."""
+    if step.settings.has_zookeeper:
+        _take_over(step)
+        return
     step.run.is_new_journal = step.state.journal_number == 0
     if not step.state.journal_id:
         step.change(JournalBegun(step.chance.randbytes(_UUID_BYTES)))
@@ -37,7 +40,7 @@ def begin(step: Step) -> None:
     # Where none is alive all of them start together, and the journal may be a copy.
     awaited = reachable or sorted(step.state.brokers)
     for broker_id in reachable:
-        step.run.last_seen_ms[broker_id] = step.now_ms
+        step.begin_session(broker_id)
     deadline_ms = step.now_ms + step.settings.session_timeout_ms
     step.run.hearing = Hearing(dict.fromkeys(awaited), deadline_ms)
     _end_when_heard(step, step.run.hearing)

@@ -20,7 +20,9 @@ from controller.core import (
     elect_leaders,
     failures,
     preferred,
+    quotas,
     reassignment,
+    registrations,
     removals,
     scram,
     throttles,
@@ -32,7 +34,16 @@ from controller.core.alter_reassignments import (
     list_partition_reassignments,
 )
 from controller.core.decision import Decision
-from controller.core.events import Event, RequestAnswered, RequestArrived, Started, Tick
+from controller.core.events import (
+    ConfigsRead,
+    Event,
+    LogDirEventsRead,
+    RegistrationsRead,
+    RequestAnswered,
+    RequestArrived,
+    Started,
+    Tick,
+)
 from controller.core.hearing import begin as begin_to_listen
 from controller.core.hearing import expire, take
 from controller.core.placement import RandomSource
@@ -60,6 +71,7 @@ from protocol.messages.lifecycle import (
     ControlledShutdownRequest,
 )
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
+from protocol.messages.quotas import AlterClientQuotasRequest, DescribeClientQuotasRequest
 from protocol.messages.reassignments import (
     AlterPartitionReassignmentsRequest,
     ListPartitionReassignmentsRequest,
@@ -99,6 +111,8 @@ SERVED: Final[dict[type[Any], Serve]] = {
     DeleteAclsRequest: acls.delete_acls,
     DescribeUserScramCredentialsRequest: scram.describe_credentials,
     AlterUserScramCredentialsRequest: scram.alter_credentials,
+    DescribeClientQuotasRequest: quotas.describe_client_quotas,
+    AlterClientQuotasRequest: quotas.alter_client_quotas,
 }
 """Request class -> the rule that answers it, at once or later."""
 
@@ -183,6 +197,12 @@ def _take(step: Step, event: Event) -> None:
         case Tick():
             brokers.expire_sessions(step, event)
             preferred.balance_when_due(step)
+        case RegistrationsRead():
+            registrations.take(step, event)
+        case LogDirEventsRead():
+            registrations.ask_after_failures(step, event)
+        case ConfigsRead():
+            registrations.take_configs(step, event)
         case Started():
             begin_to_listen(step)
             if step.run.hearing is not None:

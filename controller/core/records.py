@@ -8,7 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol
 
-from controller.core.acl_records import AclsCreated, AclsDeleted
+from controller.core.acl_records import ACL_RECORDS
+from controller.core.config_records import (
+    BrokerConfigsChanged,
+    ConfigsReplaced,
+    GroupConfigsChanged,
+    TopicConfigsChanged,
+)
 from controller.core.hosting import add_partitions, drop, unhost
 from controller.core.journal_records import (
     BrokerEpochsRaised,
@@ -16,6 +22,7 @@ from controller.core.journal_records import (
     JournalBegun,
     UnknownReplicasReported,
 )
+from controller.core.quota_records import QUOTA_RECORDS
 from controller.core.reassignment_records import (
     AssignmentChanged,
     RemovalsConfirmed,
@@ -25,6 +32,7 @@ from controller.core.reassignment_records import (
 )
 from controller.core.scram_records import SCRAM_RECORDS
 from controller.core.state import EPOCH_STARTS_MAX, Broker, ClusterState, Endpoint, Partition, Topic
+from controller.core.token_records import TOKEN_RECORDS
 from protocol.ids import TopicPartition
 
 
@@ -297,55 +305,6 @@ class ProducerIdsAllocated:
         state.next_producer_id = self.next_producer_id
 
 
-@dataclass(frozen=True, slots=True)
-class TopicConfigsChanged:
-    """Some configs of a topic were set or unset."""
-
-    name: str
-    changes: dict[str, str | None]
-    """None unsets."""
-
-    def apply(self, state: ClusterState) -> None:
-        """Replace the topic's configs."""
-        topic = state.topics[self.name]
-        topic.configs = _changed(topic.configs, self.changes)
-
-
-@dataclass(frozen=True, slots=True)
-class BrokerConfigsChanged:
-    """Some dynamic configs of a broker, or of all, were set or unset."""
-
-    name: str
-    """The broker id as text, or ``ALL_BROKERS``."""
-    changes: dict[str, str | None]
-    """None unsets."""
-
-    def apply(self, state: ClusterState) -> None:
-        """Replace the configs of that name."""
-        after = _changed(state.dynamic_configs.get(self.name, {}), self.changes)
-        if after:
-            state.dynamic_configs[self.name] = after
-        else:
-            state.dynamic_configs.pop(self.name, None)
-
-
-@dataclass(frozen=True, slots=True)
-class GroupConfigsChanged:
-    """Some configs of a group were set or unset; the group need not be there."""
-
-    name: str
-    changes: dict[str, str | None]
-    """None unsets."""
-
-    def apply(self, state: ClusterState) -> None:
-        """Replace the group's configs."""
-        after = _changed(state.group_configs.get(self.name, {}), self.changes)
-        if after:
-            state.group_configs[self.name] = after
-        else:
-            state.group_configs.pop(self.name, None)
-
-
 RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     ControllerStarted,
     JournalBegun,
@@ -374,9 +333,11 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     TopicConfigsChanged,
     BrokerConfigsChanged,
     GroupConfigsChanged,
-    AclsCreated,
-    AclsDeleted,
+    ConfigsReplaced,
+    *ACL_RECORDS,
     *SCRAM_RECORDS,
+    *TOKEN_RECORDS,
+    *QUOTA_RECORDS,
 )
 
 
@@ -392,8 +353,3 @@ def leadership_of(tp: TopicPartition, partition: Partition) -> Leadership:
         partition.controller_epoch,
         partition.is_recovering,
     )
-
-
-def _changed(before: dict[str, str], changes: dict[str, str | None]) -> dict[str, str]:
-    after: dict[str, str | None] = {**before, **changes}
-    return {name: text for name, text in after.items() if text is not None}

@@ -58,7 +58,7 @@ def leave_gap_once(step: Step) -> None:
 
     It may have been given blocks that the journal, restored from a copy, does not know.
     """
-    if step.run.has_jumped:
+    if step.run.has_jumped or step.settings.has_zookeeper:
         return
     named = () if step.run.is_new_journal else step.settings.broker_ids
     unheard = [b for b in (*step.state.brokers, *named) if b not in step.run.reports]

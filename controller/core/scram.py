@@ -10,11 +10,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from controller.core.effects import Answer
+from controller.core.cluster_action import only_nodes
 from controller.core.events import RequestArrived
 from controller.core.scram_records import ScramCredentialDeleted, ScramCredentialStored
 from controller.core.step import Step
-from protocol.configs.messages import CHANGED_SCRAM_CREDENTIALS, SCRAM_CREDENTIALS
+from protocol.configs.messages import CHANGED_SCRAM_CREDENTIALS, SCRAM_CREDENTIALS, not_described
 from protocol.configs.types import ConfigSource, ConfigType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
@@ -33,6 +33,7 @@ from protocol.messages.scram import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
+from protocol.refusals import refuse_alter_scram_credentials
 from protocol.security.scram import (
     ITERATIONS_MAX,
     ITERATIONS_MIN,
@@ -41,8 +42,6 @@ from protocol.security.scram import (
     credential_text,
 )
 
-TELL_TIMEOUT_MS: Final = 2_000
-"""How long a client waits for brokers that cannot be told; the change is durable by then."""
 MECHANISMS: Final = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 """By their numbers on the wire. Source: ScramMechanism."""
 _NUMBERS: Final = {name: number for number, name in MECHANISMS.items()}
@@ -53,12 +52,14 @@ _Change = ScramCredentialDeletion | ScramCredentialUpsertion
 def alter_credentials(step: Step, event: RequestArrived) -> None:
     """Serve AlterUserScramCredentials v0; one alteration per user, deletions first."""
     request: AlterUserScramCredentialsRequest = event.request
+    if step.refuses_what_is_not_kept(event, refuse_alter_scram_credentials):
+        return
     done, errors = _checked(step.state.scram_credentials, request)
     for change in done.values():
         step.change(_record_of(change))
     if done:
-        step.note(f"SCRAM credentials of {len(done)} users changed, the first one {min(done)}")
-        step.send_changed_configs(step.state.reachable_brokers(), (CHANGED_SCRAM_CREDENTIALS,))
+        text = f"SCRAM credentials of {len(done)} users changed, the first one {min(done)}"
+        step.tell_all(CHANGED_SCRAM_CREDENTIALS, text)
     results = [
         AlterUserScramCredentialsResult(user=user, error_code=ErrorCode.NONE, error_message=None)
         for user in done
@@ -68,8 +69,7 @@ def alter_credentials(step: Step, event: RequestArrived) -> None:
         )
         for user, error in errors.items()
     ]
-    answer = Answer(event.token, AlterUserScramCredentialsResponse(results=results))
-    step.when_told(answer, late=answer, deadline_ms=step.now_ms + TELL_TIMEOUT_MS)
+    step.answer_when_told(event.token, AlterUserScramCredentialsResponse(results=results))
 
 
 def describe_credentials(step: Step, event: RequestArrived) -> None:
@@ -81,7 +81,7 @@ def describe_credentials(step: Step, event: RequestArrived) -> None:
         event.token,
         DescribeUserScramCredentialsResponse(
             error_code=ErrorCode.NONE,
-            error_message=None,
+            error_message="",  # Kafka's answer has no null here
             results=[_described(stored, user, times) for user, times in asked.items()],
         ),
     )
@@ -89,6 +89,8 @@ def describe_credentials(step: Step, event: RequestArrived) -> None:
 
 def described_to_brokers(step: Step, asked: DescribeConfigsResource) -> DescribeConfigsResult:
     """Tell a broker what it authenticates one user by, as configs named by the mechanisms."""
+    if not step.settings.tells_nodes_apart:
+        return not_described(asked, only_nodes())
     found = step.state.scram_credentials.get(asked.resource_name, {})
     return DescribeConfigsResult(
         error_message="",

@@ -24,6 +24,13 @@ class Settings:
     """What the cluster file sets for all brokers, by Kafka's names."""
     accepts_other_journals: bool = False
     """Whether brokers that heard of another journal may register: their topics are not known."""
+    has_zookeeper: bool = False
+    """Whether ZooKeeper keeps decisions, settings and who is alive: what is there is never behind
+    what brokers know, and no session ends here."""
+    control_plane_listener: str | None = None
+    """By which brokers are asked; None: by their first one."""
+    tells_nodes_apart: bool = False
+    """Whether who asks has shown to be a node: nobody else is told secrets."""
     broker_overrides: Mapping[int, Mapping[str, str]] = field(
         default_factory=dict[int, Mapping[str, str]]
     )

@@ -8,24 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from controller.core.acl_records import AclsCreated
+from controller.core.config_records import BrokerConfigsChanged, GroupConfigsChanged
 from controller.core.journal_records import (
     BrokerEpochsRaised,
     EpochsRecalled,
     JournalBegun,
     UnknownReplicasReported,
 )
+from controller.core.quota_records import stored_quotas
 from controller.core.reassignment_records import (
     AssignmentChanged,
     RemovalsPending,
     ThrottlesClaimed,
 )
 from controller.core.records import (
-    BrokerConfigsChanged,
     BrokerRegistered,
     BrokerUnfenced,
     ControllerStarted,
     DeletionQueued,
-    GroupConfigsChanged,
     LeadershipChanged,
     LogDirsCordoned,
     LogDirsFailed,
@@ -38,6 +38,7 @@ from controller.core.records import (
 )
 from controller.core.scram_records import stored_credentials
 from controller.core.state import Broker, ClusterState, Topic
+from controller.core.token_records import stored_tokens
 
 
 def snapshot(state: ClusterState) -> list[Record]:
@@ -60,6 +61,8 @@ def snapshot(state: ClusterState) -> list[Record]:
         ),
         *([AclsCreated(tuple(state.acls))] if state.acls else []),
         *stored_credentials(state),
+        *stored_tokens(state),
+        *stored_quotas(state),
         *(ReplicasProbed(broker_id, tuple(tps), ()) for broker_id, tps in state.offline.items()),
         *(RemovalsPending(broker_id, tuple(tps)) for broker_id, tps in state.removed.items()),
         *(

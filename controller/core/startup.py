@@ -22,7 +22,7 @@ def controller_started(step: Step) -> None:
     """Take over; every unfenced broker gets a fresh session."""
     reachable = step.state.reachable_brokers()
     for broker_id in reachable:
-        step.run.last_seen_ms[broker_id] = step.now_ms
+        step.begin_session(broker_id)
         step.connect(broker_id)
     _hold_deletions(step)
     step.send_all_metadata(reachable)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from protocol.acls.model import AclBinding
+from protocol.client_quotas.entities import QuotaEntity, Quotas
 from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from protocol.security.scram import ScramCredential
 
@@ -162,10 +163,15 @@ class ClusterState:
     """
     acls: dict[AclBinding, None] = field(default_factory=dict[AclBinding, None])
     """In the order in which they were created."""
+    acls_generation: int = field(default=0, compare=False)
+    """Grows with each change of ``acls``; a replay may come to another one."""
     scram_credentials: dict[str, dict[str, ScramCredential]] = field(
         default_factory=dict[str, dict[str, ScramCredential]]
     )
     """User -> mechanism -> what is stored; no user without any."""
+    delegation_tokens: dict[str, str] = field(default_factory=dict[str, str])
+    """By id, as brokers wrote them."""
+    client_quotas: Quotas = field(default_factory=dict[QuotaEntity, dict[str, float]])
     reassigning: dict[TopicPartition, None] = field(default_factory=dict[TopicPartition, None])
     """The partitions being reassigned."""
     throttled_topics: dict[str, None] = field(default_factory=dict[str, None])

@@ -5,9 +5,9 @@ It decides nothing; it keeps state, journal and channels in step with each other
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from controller.core.collate import RequestBatch
 from controller.core.effects import (
@@ -19,6 +19,7 @@ from controller.core.effects import (
     Report,
     Send,
 )
+from controller.core.events import RequestArrived
 from controller.core.placement import RandomSource
 from controller.core.records import Record
 from controller.core.run_state import Progress, RunState, Waiting
@@ -26,9 +27,13 @@ from controller.core.settings import Settings
 from controller.core.state import ClusterState
 from protocol.configs.parsing import BrokerConfig, BrokerOverrides, broker_config
 from protocol.configs.types import ALL_BROKERS
+from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.control import UpdateMetadataRequest
 from protocol.metrics.rows import FailoverStep
+
+TELL_TIMEOUT_MS: Final = 2_000
+"""How long a client waits for brokers that cannot be told; the change is durable by then."""
 
 
 @dataclass(slots=True)
@@ -92,7 +97,12 @@ class Step:
         self.send_batch(batch)
 
     def send_changed_configs(self, broker_ids: Iterable[int], topics: Iterable[str] = ()) -> None:
-        """Tell brokers that configs of these topics changed; of brokers when none is named."""
+        """Tell brokers that configs of these topics changed; of brokers when none is named.
+
+        What is kept in ZooKeeper they see there.
+        """
+        if self.settings.has_zookeeper:
+            return
         batch = self.new_batch()
         batch.add_changed_configs(broker_ids, topics)
         self.send_batch(batch)
@@ -110,12 +120,19 @@ class Step:
     def connect(self, broker_id: int) -> None:
         """Open the channel to a broker that became reachable."""
         broker = self.state.brokers[broker_id]
-        endpoint = broker.endpoints[0]
+        name = self.settings.control_plane_listener
+        named = (each for each in broker.endpoints if each.name == name)
+        endpoint = next(named, broker.endpoints[0])
         begin = self.run.sequences.get(broker_id, 0)
         self.run.channels[broker_id] = Progress(broker.broker_epoch, sent=begin, answered=begin)
         self.effects.append(
             ConnectBroker(broker_id, broker.broker_epoch, endpoint.host, endpoint.port)
         )
+
+    def begin_session(self, broker_id: int) -> None:
+        """Have a broker count as alive from now on, as long as it heartbeats."""
+        if not self.settings.has_zookeeper:
+            self.run.last_seen_ms[broker_id] = self.now_ms
 
     def disconnect(self, broker_id: int) -> None:
         """Close the channel to a broker that is dead; nobody waits for it any more."""
@@ -126,6 +143,18 @@ class Step:
     def answer(self, token: int, response: Any) -> None:
         """Answer now."""
         self.effects.append(Answer(token, response))
+
+    def refuses_what_is_not_kept(
+        self, event: RequestArrived, refuse: Callable[[Any, int, KafkaError], Any]
+    ) -> bool:
+        """Answer a request to keep what is not kept in ZooKeeper; tell whether that was so."""
+        if not self.settings.has_zookeeper:
+            return False
+        error = KafkaError(
+            ErrorCode.UNSUPPORTED_VERSION, "This controller does not keep that in ZooKeeper."
+        )
+        self.answer(event.token, refuse(event.request, event.version, error))
+        return True
 
     def when_told(
         self, done: Effect, *, late: Effect | None = None, deadline_ms: int | None = None
@@ -145,6 +174,16 @@ class Step:
             if progress.answered < progress.metadata_sent
         }
         self._wait(Waiting(told, deadline_ms, done, late))
+
+    def tell_all(self, row: str, text: str) -> None:
+        """Note what changed and have every broker ask for it: ``row`` says what it is."""
+        self.note(text)
+        self.send_changed_configs(self.state.reachable_brokers(), (row,))
+
+    def answer_when_told(self, token: int, response: Any) -> None:
+        """Answer a change once the brokers were told; not later than ``TELL_TIMEOUT_MS``."""
+        answer = Answer(token, response)
+        self.when_told(answer, late=answer, deadline_ms=self.now_ms + TELL_TIMEOUT_MS)
 
     def when_answered(self, broker_id: int, done: Effect, *, deadline_ms: int) -> None:
         """Hold ``done`` back until one broker answered all that was sent to it, or the deadline."""

@@ -4,7 +4,7 @@ Serves: CreateTopics (19), DeleteTopics (20), CreatePartitions (37), ElectLeader
 AlterPartitionReassignments (45), ListPartitionReassignments (46), DescribeConfigs (32),
 AlterConfigs (33), IncrementalAlterConfigs (44), DescribeCluster (60), ListConfigResources (74),
 DescribeAcls (29), CreateAcls (30), DeleteAcls (31), DescribeUserScramCredentials (50),
-AlterUserScramCredentials (51).
+AlterUserScramCredentials (51), DescribeClientQuotas (48), AlterClientQuotas (49).
 Differs from Kafka: DescribeConfigs of a broker has its dynamic configs only, as in KRaft; loggers
 are the brokers' own.
 ListConfigResources names groups, and users with SCRAM credentials: brokers know the rest.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from controller.handlers import serve
 from protocol.refusals import (
+    refuse_alter_client_quotas,
     refuse_alter_configs,
     refuse_alter_scram_credentials,
     refuse_create_acls,
@@ -23,6 +24,7 @@ from protocol.refusals import (
     refuse_delete_acls,
     refuse_delete_topics,
     refuse_describe_acls,
+    refuse_describe_client_quotas,
     refuse_describe_cluster,
     refuse_describe_configs,
     refuse_describe_scram_credentials,
@@ -49,3 +51,5 @@ serve("CreateAcls", "0-3", refuse_create_acls)
 serve("DeleteAcls", "0-3", refuse_delete_acls)
 serve("DescribeUserScramCredentials", "0", refuse_describe_scram_credentials)
 serve("AlterUserScramCredentials", "0", refuse_alter_scram_credentials)
+serve("DescribeClientQuotas", "0-1", refuse_describe_client_quotas)
+serve("AlterClientQuotas", "0-1", refuse_alter_client_quotas)

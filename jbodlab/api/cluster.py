@@ -22,12 +22,14 @@ from jbodlab.api.fault import Fault
 from jbodlab.api.log_dir import LogDir
 from jbodlab.api.reset import reset
 from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.asking.fault_orders import fault_order
 from jbodlab.asking.moves import watch_move
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.cluster import Cluster as ClusterProcesses
-from jbodlab.processes.fault_orders import fault_order
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
+from jbodlab.processes.secure_files import CLIENTS_DIR
 from protocol.admin.cluster import PartitionView
+from protocol.cluster_file.secure import secure_folder
 
 TopicPartition = tuple[str, int]
 
@@ -41,6 +43,7 @@ class Cluster:
         configs: of all brokers, in Kafka's words.
         capacity_bytes: of each log dir; None: that of the file system.
         emulate: broker id -> the Kafka release that it shows to clients, such as "3.9".
+        secure: SASL_SSL and ACLs; ``client_file`` has what clients need.
         session_timeout_ms: after so long without a heartbeat the controller fences a broker.
         folder: where data and logs are kept; None: a temporary one, gone when the cluster stops.
 
@@ -55,6 +58,7 @@ class Cluster:
         configs: Mapping[str, str] | None = None,
         capacity_bytes: int | None = None,
         emulate: Mapping[int, str] | None = None,
+        secure: bool = False,
         session_timeout_ms: int = 3_000,
         folder: Path | None = None,
     ) -> None:
@@ -70,6 +74,7 @@ class Cluster:
             capacity_bytes=capacity_bytes,
             emulate=emulate or {},
             session_timeout_ms=session_timeout_ms,
+            secure=secure,
         )
         self._folder = folder
         self._is_temporary = folder is None
@@ -126,6 +131,21 @@ class Cluster:
     def bootstrap_servers(self) -> str:
         """host:port of every broker, with commas between them, as clients want it."""
         return ",".join(self._open.processes.bootstrap_servers)
+
+    def client_file(self, name: str) -> Path:
+        """Return a file with security for clients, as "admin.properties", of a secured cluster.
+
+        There is one for each kind of client, of ``admin``, who may do everything, and of
+        ``alice``, who may do what ACLs allow.
+        """
+        folder = secure_folder(self._open.processes.spec.configs)
+        if folder is None:
+            raise LabError(ExitCode.USAGE, "this cluster is open to all: make it with secure=True")
+        file = Path(folder) / CLIENTS_DIR / name
+        if not file.exists():
+            known = ", ".join(sorted(each.name for each in file.parent.iterdir() if each.is_file()))
+            raise LabError(ExitCode.USAGE, f"there is no client file {name}, only {known}")
+        return file
 
     @property
     def folder(self) -> Path:

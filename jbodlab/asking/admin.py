@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from jbodlab.asking.elsewhere import Elsewhere
+from jbodlab.asking.layout import Layout
+from jbodlab.asking.own_security import security_at
 from jbodlab.asking.rpc import BlockingClient
 from jbodlab.errors import BrokerAwayError
 from protocol.admin.cluster import ClusterView, cluster_view, metadata_request
@@ -36,6 +37,10 @@ from protocol.admin.topics import (
 )
 from protocol.cluster_file.spec import ClusterSpec, TopicSpec
 from protocol.ids import TopicPartition
+from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.messages.log_dirs import DescribeLogDirsRequest
+from protocol.security.client import ClientSecurity
+from protocol.wire.table import META
 
 SOON_MS: Final = 1_500
 """A broker that does not answer so soon may wait for the controller, and another one know more."""
@@ -50,11 +55,24 @@ def default_replication_factor(brokers_count: int) -> int:
 class ClusterAdmin:
     """Keeps one connection per broker; close it, or use it as a context manager."""
 
-    def __init__(self, spec: ClusterSpec | Elsewhere, *, timeout_ms: int = 30_000) -> None:
+    def __init__(
+        self,
+        spec: ClusterSpec | Layout,
+        *,
+        timeout_ms: int = 30_000,
+        security: ClientSecurity | None = None,
+    ) -> None:
+        """Connect to nobody yet; without ``security`` it comes as a node of its cluster file."""
         self._timeout_ms = timeout_ms
+        self._foreign = {broker.id for broker in spec.brokers if not broker.control_port}
+        """Brokers that may be Apache Kafka's."""
+        self._versions: dict[tuple[int, int | None], int] = {}
         self._clients = {
             broker.id: BlockingClient(
-                broker.advertised_host, broker.advertised_port, timeout_ms=timeout_ms
+                broker.advertised_host,
+                broker.advertised_port,
+                timeout_ms=timeout_ms,
+                security=security_at(broker) if security is None else security,
             )
             for broker in spec.brokers
         }
@@ -134,7 +152,8 @@ class ClusterAdmin:
         Raises:
             BrokerAwayError: the broker does not answer.
         """
-        response = self.ask(describe_log_dirs_request(partitions), 5, broker_id)
+        version = self._newest(DescribeLogDirsRequest, 5, broker_id)
+        response = self.ask(describe_log_dirs_request(partitions), version, broker_id)
         return log_dir_views(response, broker=broker_id)
 
     def move_replicas(self, broker_id: int, path: str, partitions: Mapping[str, list[int]]) -> None:
@@ -190,6 +209,15 @@ class ClusterAdmin:
         except OSError as error:
             where = f"broker {broker_id} at {client.host}:{client.port}"
             raise BrokerAwayError(f"{where} does not answer ({error.strerror or error})") from error
+
+    def _newest(self, request: type, at_most: int, broker_id: int) -> int:
+        """Return the newest version that a broker takes: one of Apache Kafka may be older."""
+        key = META[request].api_key
+        if broker_id in self._foreign and (broker_id, key) not in self._versions:
+            asked = ApiVersionsRequest(client_software_name="", client_software_version="")
+            told = self.ask(asked, 0, broker_id).api_keys
+            self._versions |= {(broker_id, each.api_key): each.max_version for each in told}
+        return min(at_most, self._versions.get((broker_id, key), at_most))
 
     def ask_any(self, message: Any, version: int) -> Any:
         """Send any request to the first broker that answers.

@@ -35,7 +35,7 @@ class ControlClient:
 
     def metrics(self) -> str:
         """Return the broker's metrics as Prometheus reads them."""
-        return self._exchange("GET", "/metrics", None).decode()
+        return self.exchange("GET", "/metrics", None).decode()
 
     def faults(self) -> list[dict[str, Any]]:
         """Return every fault that was set, with its ``id``, rule, matches and hits."""
@@ -96,13 +96,18 @@ class ControlClient:
         return path
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None) -> Any:
-        content = self._exchange(method, path, body)
+        content = self.exchange(method, path, body)
         try:
             return json.loads(content or b"{}")
         except ValueError as error:
             raise self._no_answer(error) from error
 
-    def _exchange(self, method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
+    def exchange(self, method: str, path: str, body: Mapping[str, Any] | None) -> bytes:
+        """Send any request; return the body of its answer.
+
+        Raises:
+            LabError: FAILED with what the broker refuses, NOT_RUNNING when it does not answer.
+        """
         connection = http.client.HTTPConnection(HOST, self.control_port, timeout=self._timeout_s)
         try:
             connection.request(

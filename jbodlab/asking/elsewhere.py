@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from jbodlab.asking.layout import Layout, broker_at
 from jbodlab.asking.rpc import BlockingClient
 from jbodlab.errors import ExitCode, LabError
 from protocol.admin.cluster import metadata_request
-from protocol.cluster_file.spec import BrokerSpec
+from protocol.security.client import OPEN, ClientSecurity
 
 TIMEOUT_MS: Final = 10_000
 _METADATA_VERSION: Final = 9
 _PORT_MAX: Final = 65_535
 
 
-@dataclass(frozen=True, slots=True)
-class Elsewhere:
-    """A cluster with no cluster file here: log dirs and control endpoints are not known."""
-
-    brokers: tuple[BrokerSpec, ...]
-
-
-def cluster_behind(bootstrap: str, *, timeout_ms: int = TIMEOUT_MS) -> Elsewhere:
-    """Ask the first of ``HOST:PORT,...`` that answers which brokers there are.
+def cluster_behind(
+    bootstrap: str, *, security: ClientSecurity = OPEN, timeout_ms: int = TIMEOUT_MS
+) -> Layout:
+    """Ask the first of ``HOST:PORT,...`` that answers which brokers there are; return those alone.
 
     Raises:
         LabError: USAGE for what is no address, NOT_RUNNING when none answers.
@@ -31,7 +27,7 @@ def cluster_behind(bootstrap: str, *, timeout_ms: int = TIMEOUT_MS) -> Elsewhere
     failures: list[str] = []
     for address in bootstrap.split(","):
         host, port = _host_and_port(address.strip())
-        client = BlockingClient(host, port, timeout_ms=timeout_ms)
+        client = BlockingClient(host, port, timeout_ms=timeout_ms, security=security)
         try:
             told = client.request(metadata_request([]), _METADATA_VERSION)
         except OSError as error:
@@ -40,7 +36,8 @@ def cluster_behind(bootstrap: str, *, timeout_ms: int = TIMEOUT_MS) -> Elsewhere
         finally:
             client.close()
         nodes = sorted(told.brokers, key=lambda node: node.node_id)
-        return Elsewhere(tuple(_broker(node.node_id, node.host, node.port) for node in nodes))
+        specs = (broker_at(node.node_id, node.host, node.port) for node in nodes)
+        return Layout(specs, Path(bootstrap))
     words = "; ".join(failures)
     raise LabError(ExitCode.NOT_RUNNING, f"no Kafka broker answers at --bootstrap-server ({words})")
 
@@ -51,17 +48,3 @@ def _host_and_port(address: str) -> tuple[str, int]:
         words = f"--bootstrap-server: {address!r} is not HOST:PORT, as in localhost:9092"
         raise LabError(ExitCode.USAGE, words)
     return host.removeprefix("[").removesuffix("]"), int(port)
-
-
-def _broker(broker_id: int, host: str, port: int) -> BrokerSpec:
-    return BrokerSpec(
-        id=broker_id,
-        bind_host=host,
-        port=port,
-        advertised_host=host,
-        advertised_port=port,
-        control_port=0,
-        rack=None,
-        log_dirs=(),
-        configs={},
-    )

@@ -150,8 +150,9 @@ def _refuse_hopeless(
             ExitCode.FAILED,
             f"broker {broker_id}: {path} works, but nobody else has what {len(progress.left)} of "
             f"its replicas lost, so they stay offline: {_named(progress.left)}; put what was set "
-            f"aside ({path}.replaced-...) back in its place and `jbodlab log-dirs restart {path}`, "
-            "or give their records up with `jbodlab log-dirs restart-partition --accept-loss`",
+            f"aside ({path}.replaced-..., or {path}/__replaced-0.... of a mount point) back in its "
+            f"place and `jbodlab log-dirs restart {path}`, or give their records up with "
+            "`jbodlab log-dirs restart-partition --accept-loss`",
         )
 
 

@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from jbodlab.commands.widths import PIPE_WIDTH
 from jbodlab.conformance.card import card, content
 from jbodlab.conformance.cluster_access import Access, find_cluster
 from jbodlab.conformance.core.catalogue import matches, variants
@@ -33,7 +34,6 @@ from jbodlab.conformance.trial import (
 )
 from jbodlab.errors import ExitCode, LabError
 
-PIPE_WIDTH: Final = 200
 BROKERS_MIN: Final = 3
 """Of a cluster that is recorded."""
 _only = click.option(

@@ -12,11 +12,10 @@ import click
 import yaml
 from rich.table import Table
 
-from jbodlab.asking.control import ControlClient
+from jbodlab.asking.fault_orders import fault_order
 from jbodlab.commands.completion import complete_brokers
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.processes.fault_orders import fault_order
 from protocol.cluster_file.spec import BrokerSpec
 
 _LISTS: Final = ("operations", "files", "apis")
@@ -55,7 +54,7 @@ def add(lab: Lab, words: tuple[str, ...], fault_id: str | None) -> None:
     The same in Toxiproxy's words, for what it has:
       jbodlab faults add type=bandwidth broker=1 rate=100
     """  # noqa: D301 - click leaves the lines behind the backspace as they are
-    broker, content = fault_order(lab.cluster, _content(words))
+    broker, content = fault_order(lab.disks(), _content(words))
     named = {} if fault_id is None else {"id": fault_id}
     (added,) = lab.control(broker).add_faults([{**content, **named}])
     lab.emit(
@@ -75,13 +74,12 @@ def list_faults(lab: Lab, broker_id: int | None) -> None:
 
     One that never hit anything tested nothing.
     """
-    cluster = lab.cluster
     rows = [
         {"broker": broker.id, **fault}
         for broker in _running(lab, broker_id)
-        for fault in _client(broker).faults()
+        for fault in lab.control(broker).faults()
     ]
-    lab.emit(rows, _table(rows, cluster.short) if rows else "no broker has a fault")
+    lab.emit(rows, _table(rows, lab.short) if rows else "no broker has a fault")
 
 
 @faults.command(short_help="Take faults off, some or all of them.")
@@ -99,13 +97,12 @@ def clear(lab: Lab, ids: tuple[str, ...], broker_id: int | None) -> None:
     One fault of one broker:
       jbodlab faults clear fault-1 --broker 1
     """  # noqa: D301 - click leaves the lines behind the backspace as they are
-    cluster = lab.cluster
     brokers = _running(lab, broker_id)
     cleared: list[dict[str, Any]] = []
-    for broker, chosen in _chosen(brokers, ids):
-        rows = _client(broker).clear_faults(chosen)
+    for broker, chosen in _chosen(lab, brokers, ids):
+        rows = lab.control(broker).clear_faults(chosen)
         cleared += [{"broker": broker.id, **row} for row in rows]
-    lab.emit(cleared, _table(cleared, cluster.short) if cleared else "no fault was in force")
+    lab.emit(cleared, _table(cleared, lab.short) if cleared else "no fault was in force")
 
 
 @faults.command(short_help="Let requests go on that a fault holds.")
@@ -127,8 +124,8 @@ def release(lab: Lab, fault_id: str, broker_id: int | None, count: int | None) -
       jbodlab faults add mode=hold broker=1 apis=Produce --id barrier
       jbodlab faults release barrier --count 1
     """  # noqa: D301 - click leaves the lines behind the backspace as they are
-    ((broker, _),) = _chosen(_running(lab, broker_id), (fault_id,))
-    released = _client(broker).release(fault_id, count)
+    ((broker, _),) = _chosen(lab, _running(lab, broker_id), (fault_id,))
+    released = lab.control(broker).release(fault_id, count)
     told = {"broker": broker.id, "id": fault_id, "released": released}
     lab.emit(told, f"broker {broker.id}: {released} requests went on")
 
@@ -150,7 +147,7 @@ def passed(lab: Lab, fault_id: str | None, broker_id: int | None) -> None:
     rows = [
         {"broker": broker.id, "id": each, **request}
         for broker in _running(lab, broker_id)
-        for each, requests in _client(broker).passed().items()
+        for each, requests in lab.control(broker).passed().items()
         if fault_id in (None, each)
         for request in requests
     ]
@@ -190,19 +187,16 @@ def _running(lab: Lab, broker_id: int | None) -> list[BrokerSpec]:
     Raises:
         LabError: NOT_RUNNING: none can, or the one that was named cannot.
     """
+    layout = lab.disks()
     if broker_id is not None:
         lab.require_broker(broker_id)
-        return [lab.cluster.broker(broker_id)]
+        return [layout.broker(broker_id)]
     lab.require_running()
-    return lab.awake()
-
-
-def _client(broker: BrokerSpec) -> ControlClient:
-    return ControlClient(broker.id, broker.control_port)
+    return lab.awake_own()
 
 
 def _chosen(
-    brokers: Sequence[BrokerSpec], ids: tuple[str, ...]
+    lab: Lab, brokers: Sequence[BrokerSpec], ids: tuple[str, ...]
 ) -> list[tuple[BrokerSpec, list[str] | None]]:
     """Tell which ids to clear at which broker.
 
@@ -213,7 +207,7 @@ def _chosen(
         return [(broker, None) for broker in brokers]
     chosen: dict[int, list[str]] = {broker.id: [] for broker in brokers}
     in_force = {
-        broker.id: [one["id"] for one in _client(broker).faults() if one["is_in_force"]]
+        broker.id: [one["id"] for one in lab.control(broker).faults() if one["is_in_force"]]
         for broker in brokers
     }
     for each in ids:

@@ -5,40 +5,43 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 import click
+import msgspec
 from rich.live import Live
 from rich.table import Table
 
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
+from jbodlab.asking.lab_values import NodeStatus
 from jbodlab.asking.log_dir_signs import cause_of
+from jbodlab.commands.beside import (
+    add_neighbours,
+    create_missing_topics,
+    fetch_jars,
+    neighbours_content,
+    neighbours_words,
+)
 from jbodlab.commands.completion import complete_brokers
 from jbodlab.commands.output import Lab, lab_command, partition_content
+from jbodlab.commands.secure import client_files_of, secure_cluster_file, secured_words
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.processes.cluster import CONTROLLER, Cluster, Condition
+from jbodlab.processes.cluster import Cluster, Condition
 from jbodlab.processes.http_api_process import (
     PORT,
     http_api_address,
     http_api_port,
     start_http_api,
 )
-from jbodlab.processes.loading import Remaining, loading_words
-from jbodlab.processes.nodes import listens, status_troubles
-from jbodlab.processes.process import fatal_signal
+from jbodlab.processes.loading import loading_words
+from jbodlab.processes.node_status import node_status
 from protocol.admin.cluster import ClusterView
 from protocol.cluster_file.spec import MIB
-from protocol.faults.model import broker_node
+from protocol.faults.model import broker_id_of, broker_node
 
-STATUS_TIMEOUT_S = 3
 WATCH_EVERY_S: Final = 1
-_NOTHING_TOLD: Final[dict[str, Any]] = {
-    "loading": {},
-    "offline_log_dirs": [],
-    "waits_for_controller": False,
-    "troubles": [],
-}
 
 
 @click.command(short_help="Start what does not run, in the background.")
@@ -54,26 +57,51 @@ _NOTHING_TOLD: Final[dict[str, Any]] = {
     help=f"Where the HTTP API listens, on loopback; else {PORT}, or any if that is taken.",
 )
 @click.option("--no-http-api", is_flag=True, help="Leave the HTTP API and the console out.")
+@click.option(
+    "--beside",
+    type=click.Choice(["kafka"]),
+    help="Apache Kafka's brokers in the same cluster, under its controller: adds `beside` to the "
+    "cluster file, fetches the jars once.",
+)
+@click.option(
+    "--secure",
+    "is_secure",
+    is_flag=True,
+    help="SASL_SSL and ACLs: adds `secure: true` to the cluster file, makes files for clients.",
+)
 @lab_command
-def up(lab: Lab, *, accept_new_journal: bool, http_port: int | None, no_http_api: bool) -> None:
+def up(
+    lab: Lab,
+    *,
+    accept_new_journal: bool,
+    http_port: int | None,
+    no_http_api: bool,
+    beside: str | None,
+    is_secure: bool,
+) -> None:
     """Start what does not run yet, and stay in the background.
 
     The HTTP API and the page of `jbodlab console` are served beside the cluster, for this machine
     only; `status` says where, `down` ends them.
     """
+    if is_secure:
+        secure_cluster_file(lab.config_path)
+    if beside is not None:
+        add_neighbours(lab.config_path)
     cluster = lab.cluster
-    if cluster.spec.zookeeper is not None:
-        text = "the cluster file names a ZooKeeper, so this cluster has no controller of jbodlab"
-        raise LabError(ExitCode.BAD_CONFIG, f"{text}: start each broker by itself, see the guide")
+    if cluster.spec.beside is not None:
+        fetch_jars(lab)
     port = None if no_http_api else http_api_port(cluster, http_port)
     cluster.controller_options = ["--accept-new-journal"] if accept_new_journal else []
     began = time.monotonic()
-    with lab.working("starting the controller and the brokers") as shown:
+    what = "the controller" if cluster.spec.zookeeper is None else "ZooKeeper"
+    with lab.working(f"starting {what} and the brokers") as shown:
         topics = Condition(_has_topics(cluster), "the topics of the cluster file are there")
         started = cluster.start(show=shown.update, then=topics)
     seconds = time.monotonic() - began
     http_api = None if port is None else start_http_api(cluster, port)
     offline = _offline_log_dirs(cluster)
+    clients = client_files_of(cluster.spec)
     lab.emit(
         {
             "started": started,
@@ -82,11 +110,15 @@ def up(lab: Lab, *, accept_new_journal: bool, http_port: int | None, no_http_api
             "seconds": round(seconds, 3),
             "bootstrap_servers": cluster.bootstrap_servers,
             "http_api": http_api,
+            "beside": neighbours_content(cluster.spec),
+            "client_files": None if clients is None else str(clients),
         },
         (
             f"{_started_words(started)} in {seconds:.1f} s\n"
             f"bootstrap servers: {','.join(cluster.bootstrap_servers)}\n"
+            + neighbours_words(cluster.spec)
             + (f"HTTP API and console: {http_api}\n" if http_api else "")
+            + ("" if clients is None else secured_words(cluster.spec, clients))
             + f"logs: {cluster.run_dir}\n"
             "next: `jbodlab status`, `jbodlab log-dirs describe`, `jbodlab down`"
         ),
@@ -125,10 +157,7 @@ def status(lab: Lab, *, watch: bool) -> None:
         return
     with Live(console=lab.console, auto_refresh=False) as live:
         while True:
-            # A Lab of its own each time: processes come and go.
-            content, table = _status(
-                Lab(lab.config_path, is_json=lab.is_json, bootstrap=lab.bootstrap)
-            )
+            content, table = _status(lab.again())
             if lab.is_json:
                 click.echo(json.dumps(content))
             else:
@@ -140,18 +169,21 @@ def _status(lab: Lab) -> tuple[dict[str, Any], Table]:
     """Return what is to be told of a cluster, and how it is shown."""
     if lab.bootstrap is not None:
         return _status_elsewhere(lab)
-    cluster = lab.cluster
-    processes = [_process_row(cluster, name) for name in cluster.names]
+    if lab.elsewhere is not None:
+        nodes, http_api = lab.elsewhere.nodes(), lab.elsewhere.api.url
+    else:
+        nodes = [node_status(lab.cluster, name) for name in lab.cluster.names]
+        http_api = http_api_address(lab.cluster)
     view = _view_or_none(lab)
     content = {
-        "processes": processes,
+        "processes": msgspec.to_builtins(nodes),
         "brokers": [] if view is None else list(view.broker_ids),
         "partitions": [] if view is None else [partition_content(each) for each in view.partitions],
-        "http_api": http_api_address(cluster),
+        "http_api": http_api,
     }
-    table = _status_table(processes, view, cluster.short)
-    if content["http_api"]:
-        table.caption = f"HTTP API and console: {content['http_api']}"
+    table = _status_table(nodes, view, lab.short)
+    if http_api is not None:
+        table.caption = f"HTTP API and console: {http_api}"
     return content, table
 
 
@@ -182,8 +214,7 @@ def brokers() -> None:
 @lab_command
 def start_broker(lab: Lab, broker_id: int) -> None:
     """Start one broker that does not run."""
-    cluster = _with_broker(lab, broker_id)
-    if cluster.is_running(broker_node(broker_id)):
+    if lab.state(broker_id) != "down":
         raise LabError(
             ExitCode.FAILED,
             f"broker {broker_id} runs already: `jbodlab brokers restart {broker_id}` stops it "
@@ -191,7 +222,10 @@ def start_broker(lab: Lab, broker_id: int) -> None:
         )
     lab.require_controller()
     with lab.working(f"starting broker {broker_id}") as shown:
-        cluster.start_broker(broker_id, show=shown.update)
+        if lab.elsewhere is not None:
+            lab.elsewhere.order(broker_id, "start")
+        else:
+            lab.cluster.start_broker(broker_id, show=shown.update)
     lab.emit({"started": broker_id}, f"broker {broker_id} is registered")
 
 
@@ -200,9 +234,12 @@ def start_broker(lab: Lab, broker_id: int) -> None:
 @lab_command
 def stop_broker(lab: Lab, broker_id: int) -> None:
     """Stop one broker cleanly: it hands over its leaderships first."""
-    cluster = _with_broker(lab, broker_id)
+    lab.state(broker_id)
     with lab.working(f"stopping broker {broker_id}"):
-        cluster.stop([broker_node(broker_id)])
+        if lab.elsewhere is not None:
+            lab.elsewhere.order(broker_id, "stop")
+        else:
+            lab.cluster.stop([broker_node(broker_id)])
     lab.emit({"stopped": broker_id}, f"broker {broker_id} has stopped")
 
 
@@ -211,10 +248,9 @@ def stop_broker(lab: Lab, broker_id: int) -> None:
 @lab_command
 def restart_broker(lab: Lab, broker_id: int) -> None:
     """Stop one broker cleanly and start it; a healed log dir is used again after that."""
-    cluster = _with_broker(lab, broker_id)
+    lab.state(broker_id)
     lab.require_controller()
-    with lab.working(f"restarting broker {broker_id}"):
-        cluster.restart_broker(broker_id)
+    lab.restart_broker(broker_id)
     lab.emit({"restarted": broker_id}, f"broker {broker_id} is registered again")
 
 
@@ -223,8 +259,7 @@ def restart_broker(lab: Lab, broker_id: int) -> None:
 @lab_command
 def kill_broker(lab: Lab, broker_id: int) -> None:
     """End one broker at once (SIGKILL), as a power loss would."""
-    cluster = _with_running_broker(lab, broker_id)
-    cluster.kill(broker_node(broker_id))
+    _order_running(lab, broker_id, "kill", Cluster.kill)
     lab.emit({"killed": broker_id}, f"broker {broker_id} is gone")
 
 
@@ -233,8 +268,7 @@ def kill_broker(lab: Lab, broker_id: int) -> None:
 @lab_command
 def pause_broker(lab: Lab, broker_id: int) -> None:
     """Let one broker stand still (SIGSTOP): its connections stay, and nothing is answered."""
-    cluster = _with_running_broker(lab, broker_id)
-    cluster.pause(broker_node(broker_id))
+    _order_running(lab, broker_id, "pause", Cluster.pause)
     lab.emit(
         {"paused": broker_id},
         f"broker {broker_id} stands still; `jbodlab brokers resume {broker_id}` lets it go on",
@@ -246,81 +280,44 @@ def pause_broker(lab: Lab, broker_id: int) -> None:
 @lab_command
 def resume_broker(lab: Lab, broker_id: int) -> None:
     """Let a broker that stands still go on (SIGCONT)."""
-    cluster = _with_running_broker(lab, broker_id)
-    cluster.resume(broker_node(broker_id))
+    _order_running(lab, broker_id, "resume", Cluster.resume)
     lab.emit({"resumed": broker_id}, f"broker {broker_id} goes on")
 
 
-def _with_running_broker(lab: Lab, broker_id: int) -> Cluster:
-    cluster = _with_broker(lab, broker_id)
-    if not cluster.is_running(broker_node(broker_id)):
+def _order_running(
+    lab: Lab, broker_id: int, verb: str, own: Callable[[Cluster, str], None]
+) -> None:
+    """Have something done to a broker that runs: here by ``own``, elsewhere by its HTTP API."""
+    if lab.state(broker_id) == "down":
         raise LabError(
             ExitCode.NOT_RUNNING,
             f"broker {broker_id} does not run: see `jbodlab status`, `jbodlab brokers start "
             f"{broker_id}`",
         )
-    return cluster
-
-
-def _with_broker(lab: Lab, broker_id: int) -> Cluster:
-    lab.cluster.broker(broker_id)
-    return lab.cluster
+    if lab.elsewhere is not None:
+        lab.elsewhere.order(broker_id, verb)
+    else:
+        own(lab.cluster, broker_node(broker_id))
 
 
 def _has_topics(cluster: Cluster) -> Callable[[ClusterAdmin], bool]:
-    """Return the condition that the controller has created the topics of the cluster file."""
-    wanted = [topic.name for topic in cluster.spec.topics]
+    """Return the condition that the controller has created the topics of the cluster file.
+
+    Apache Kafka's does not know the file: it is asked to.
+    """
+    wanted = {topic.name for topic in cluster.spec.topics}
 
     def has_topics(admin: ClusterAdmin) -> bool:
-        named = {each.topic for each in admin.any_view().partitions}
-        return named.issuperset(wanted)
+        there = {each.topic for each in admin.any_view().partitions}
+        if cluster.spec.zookeeper is not None:
+            create_missing_topics(admin, cluster.spec.topics, there)
+        return wanted <= there
 
     return has_topics
 
 
 def _started_words(started: list[str]) -> str:
-    if not started:
-        return "everything was running already, checked"
-    return f"started {', '.join(started)}"
-
-
-def _process_row(cluster: Cluster, name: str) -> dict[str, Any]:
-    own = cluster.is_running(name)
-    running = own or listens(cluster.spec, name)
-    process = cluster.processes.get(name) if own else None
-    paused = running and process is not None and process.is_paused
-    log_file = cluster.log_file(name)
-    return {
-        "name": name,
-        "running": running,
-        "paused": paused,
-        "pid": process.pid if running and process is not None else None,
-        "rss_bytes": process.rss_bytes() if running and process is not None else 0,
-        "address": _address(cluster, name),
-        "log_file": str(log_file),
-        "ended_by": None if running else fatal_signal(log_file),
-        **(_told(cluster, name) if running and not paused else _NOTHING_TOLD),
-    }
-
-
-def _told(cluster: Cluster, name: str) -> dict[str, Any]:
-    """Return what a broker has still to load, its offline log dirs, and what is wrong with it."""
-    if name == CONTROLLER:
-        return _NOTHING_TOLD
-    broker = cluster.spec.broker(int(name.removeprefix("broker-")))
-    client = ControlClient(broker.id, broker.control_port, timeout_s=STATUS_TIMEOUT_S)
-    try:
-        told = client.status()
-    except LabError:
-        return {**_NOTHING_TOLD, "troubles": ["does not answer"]}
-    loading: Remaining = told["loading"]
-    offline: list[str] = told["offline_log_dirs"]
-    return {
-        "loading": loading,
-        "offline_log_dirs": offline,
-        "waits_for_controller": told["state"] == "running" and not told["is_open_to_clients"],
-        "troubles": [] if loading_words(loading) else status_troubles(told),
-    }
+    return f"started {', '.join(started)}" if started else "everything was running already, checked"
 
 
 def _offline_log_dirs(cluster: Cluster) -> list[dict[str, Any]]:
@@ -333,53 +330,44 @@ def _offline_log_dirs(cluster: Cluster) -> list[dict[str, Any]]:
     ]
 
 
-def _address(cluster: Cluster, name: str) -> str:
-    if name == CONTROLLER:
-        controller = cluster.spec.controller
-        return f"{controller.advertised_host}:{controller.port}"
-    broker = cluster.spec.broker(int(name.removeprefix("broker-")))
-    return f"{broker.advertised_host}:{broker.advertised_port}"
-
-
 def _view_or_none(lab: Lab) -> ClusterView | None:
-    try:
-        with lab.admin(timeout_ms=3000) as admin:
-            return admin.any_view()
-    except (OSError, LabError):
-        return None
+    with suppress(OSError, LabError), lab.admin(timeout_ms=3000) as admin:
+        return admin.any_view()
+    return None
 
 
 def _status_table(
-    processes: list[dict[str, Any]], view: ClusterView | None, path_text: Callable[[str], str]
+    nodes: list[NodeStatus], view: ClusterView | None, path_text: Callable[[str], str]
 ) -> Table:
     table = Table("process", "state", "address", "pid", "MiB", "leads", "replicas")
-    for row in processes:
-        broker_id = -1 if row["name"] == CONTROLLER else int(row["name"].removeprefix("broker-"))
+    for node in nodes:
+        broker_id = broker_id_of(node.name)
+        kind = f" ({node.kind})" if node.kind else ""
         table.add_row(
-            row["name"],
-            _state_words(row, path_text),
-            row["address"],
-            str(row["pid"] or ""),
-            f"{row['rss_bytes'] / MIB:.0f}" if row["running"] else "",
-            *_partition_counts(view, broker_id),
+            f"{node.name}{kind}",
+            _state_words(node, path_text),
+            node.address,
+            str(node.pid or ""),
+            f"{node.rss_bytes / MIB:.0f}" if node.pid else "",
+            *_partition_counts(view, -1 if broker_id is None else broker_id),
         )
     return table
 
 
-def _state_words(row: dict[str, Any], path_text: Callable[[str], str]) -> str:
-    if not row["running"]:
-        ended_by = f", ended by {row['ended_by']}" if row["ended_by"] else ""
-        return f"[red]not running{ended_by}[/] {path_text(row['log_file'])}"
-    if row["paused"]:
+def _state_words(node: NodeStatus, path_text: Callable[[str], str]) -> str:
+    if not node.running:
+        ended_by = f", ended by {node.ended_by}" if node.ended_by else ""
+        return f"[red]not running{ended_by}[/] {path_text(node.log_file)}"
+    if node.paused:
         return "[yellow]paused[/]"
-    if row["waits_for_controller"]:
+    if node.waits_for_controller:
         return "[yellow]waits for the controller[/], and its clients with it"
-    loading = loading_words(row["loading"])
+    loading = loading_words(node.loading)
     if loading:
         return f"[yellow]loading[/] {loading}"
-    wrong = list(row["troubles"])
-    if row["offline_log_dirs"]:
-        wrong.append(f"offline: {', '.join(map(path_text, row['offline_log_dirs']))}")
+    wrong = list(node.troubles)
+    if node.offline_log_dirs:
+        wrong.append(f"offline: {', '.join(map(path_text, node.offline_log_dirs))}")
     return f"[yellow]running[/], [red]{'; '.join(wrong)}[/]" if wrong else "[green]running[/]"
 
 

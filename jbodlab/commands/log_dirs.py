@@ -79,8 +79,8 @@ def describe(lab: Lab, broker_id: int | None) -> None:
                 continue
             away = lab.away(broker)
             views += admin.log_dirs(broker.id) if away is None else _unknown(broker)
-            is_told = away is None and lab.bootstrap is None
-            for path, one in (_told_log_dirs(broker) if is_told else {}).items():
+            is_told = away is None and lab.has_control(broker)
+            for path, one in (_told_log_dirs(lab.control(broker)) if is_told else {}).items():
                 told[broker.id, path] = one
             if away is not None:
                 why = away.partition(":")[0]
@@ -102,7 +102,7 @@ def describe(lab: Lab, broker_id: int | None) -> None:
 @lab_command
 def fail(lab: Lab, path: str, mode: str, delay_ms: int | None) -> None:
     """Break the log dir at PATH, as written in the cluster file, from now on."""
-    broker, full_path = lab.cluster.log_dir(path)
+    broker, full_path = lab.disks().log_dir(path)
     if DiskMode(mode).row.needs_delay != (delay_ms is not None):
         raise click.UsageError(f"--delay-ms belongs to --mode {_DELAYED}, which needs it")
     options = {} if delay_ms is None else {"delay_ms": delay_ms}
@@ -122,13 +122,12 @@ def fail(lab: Lab, path: str, mode: str, delay_ms: int | None) -> None:
 @lab_command
 def heal(lab: Lab, path: str, with_broker: bool) -> None:  # noqa: FBT001 - click passes it by name
     """Take the fault off the log dir at PATH; `jbodlab log-dirs restart` brings it back."""
-    broker, full_path = lab.cluster.log_dir(path)
+    broker, full_path = lab.disks().log_dir(path)
     if with_broker:
         lab.require_controller()
     answer = lab.control(broker).heal(full_path)
     if with_broker:
-        with lab.working(f"restarting broker {broker.id}"):
-            lab.cluster.restart_broker(broker.id)
+        lab.restart_broker(broker.id)
     told = {name: answer[name] for name in ("cleared", "online")}
     words = "is healed; restarted" if with_broker else _healed_words(path, **told)
     lab.emit(
@@ -143,7 +142,7 @@ def heal(lab: Lab, path: str, with_broker: bool) -> None:  # noqa: FBT001 - clic
 @lab_command
 def restart(lab: Lab, path: str, patience_s: int) -> None:
     """Bring the repaired log dir at PATH back with its data, its broker up all the time."""
-    broker, full_path = lab.cluster.log_dir(path)
+    broker, full_path = lab.disks().log_dir(path)
     client = lab.control(broker)
     client.restart(full_path)
     _await_return(lab, client, _Awaited(full_path, "is back", patience_s))
@@ -169,9 +168,11 @@ def replace(lab: Lab, path: str, *, patience_s: int, throttle: int | None, **req
 
     The replicas are copied from the other brokers, with this broker up all the time. What lies at
     PATH is not deleted: it is renamed to PATH.replaced-..., unless PATH is an empty disk already.
-    One that no other broker has in sync stays offline, unless its loss is accepted.
+    A mount point cannot be renamed: what lies there goes into PATH/__replaced-0....-stray and takes
+    its space until you delete it; mount the new disk first, and there is nothing to keep. One that
+    no other broker has in sync stays offline, unless its loss is accepted.
     """
-    broker, full_path = lab.cluster.log_dir(path)
+    broker, full_path = lab.disks().log_dir(path)
     client = lab.control(broker)
     client.replace(full_path, throttle_bytes_per_second=throttle, **request)
     _await_return(lab, client, _Awaited(full_path, "is replaced", patience_s))
@@ -199,7 +200,7 @@ def restart_partition(
     lab: Lab, topic: str, partition: int, *, broker_id: int, accept_loss: bool, patience_s: int
 ) -> None:
     """Bring one offline replica back, leaving the others of its log dir offline."""
-    client = lab.control(lab.cluster.broker(broker_id))
+    client = lab.control(lab.layout.broker(broker_id))
     path = client.restart_partition(topic, partition, accept_loss=accept_loss)
     tp = TopicPartition(topic, partition)
     _await_return(
@@ -262,15 +263,14 @@ def move(
 
 def _own_log_dir(lab: Lab, broker_id: int, path: str) -> str:
     """Return the full path of a log dir of this broker."""
-    broker, full_path = lab.cluster.log_dir(path)
+    broker, full_path = lab.disks().log_dir(path)
     if broker.id != broker_id:
         raise LabError(ExitCode.FAILED, f"{path} belongs to broker {broker.id}, not {broker_id}")
     return full_path
 
 
-def _told_log_dirs(broker: BrokerSpec) -> dict[str, dict[str, Any]]:
+def _told_log_dirs(client: ControlClient) -> dict[str, dict[str, Any]]:
     """Return by path what the control endpoint knows that Kafka's protocol does not tell."""
-    client = ControlClient(broker.id, broker.control_port)
     return {
         one["path"]: {**{name: one[name] for name in _TOLD}, "signs": signs_of(one)}
         for one in client.log_dirs()
@@ -315,7 +315,7 @@ def _await_return(lab: Lab, client: ControlClient, awaited: _Awaited) -> None:
     """Show a log dir come back until its replicas are in sync."""
     progress: ReturnProgress | None = None
     path, words = awaited.path, awaited.words
-    name = lab.cluster.short(path)
+    name = lab.short(path)
     with lab.admin() as admin, move_bar(lab) as bar:
         task = bar.add_task(name, total=None)
         for progress in watch_return(

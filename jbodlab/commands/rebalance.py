@@ -168,7 +168,7 @@ def _request(lab: Lab, situation: Situation, options: dict[str, Any]) -> PlanReq
 
 
 def _log_dir(lab: Lab, situation: Situation, path: str) -> LogDirId:
-    full_path = path if lab.bootstrap else str(lab.cluster.config_path.parent / path)
+    full_path = str(lab.layout.config_path.parent / path)
     for each in situation.log_dirs:
         if each.id.path == full_path:
             return each.id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,7 +36,10 @@ def produce(lab: Lab, topic: str, key_separator: str | None) -> None:
     from kafka import KafkaProducer  # noqa: PLC0415
     from kafka.errors import KafkaError as ClientError  # noqa: PLC0415
 
-    producer: Any = KafkaProducer(bootstrap_servers=_servers(lab), acks="all", linger_ms=5)
+    servers = _servers(lab)
+    producer: Any = KafkaProducer(
+        bootstrap_servers=servers, acks="all", linger_ms=5, **lab.client_settings()
+    )
     try:
         futures = [producer.send(topic, **_record(line, key_separator)) for line in sys.stdin]
         offsets = [future.get(timeout=60) for future in futures]
@@ -86,6 +89,7 @@ def consume(
         group_id=group,
         auto_offset_reset="earliest" if from_beginning else "latest",
         consumer_timeout_ms=float("inf") if idle_s is None else idle_s * 1000,
+        **lab.client_settings(),
     )
     try:
         _partitions_of(consumer, topic)
@@ -132,8 +136,9 @@ def load(lab: Lab, topic: str, *, seconds: float, rate: int, record_bytes: int) 
     from jbodlab.load import Load, dump_load, end_offsets, read_numbers, verify  # noqa: PLC0415
 
     servers = _servers(lab)
-    partitions = _partition_count(servers, topic)
-    begins = end_offsets(servers, topic, partitions=partitions)
+    security = lab.client_settings()
+    partitions = _partition_count(servers, topic, security)
+    begins = end_offsets(servers, topic, partitions=partitions, security=security)
     writer = Load(
         servers,
         topic,
@@ -141,6 +146,7 @@ def load(lab: Lab, topic: str, *, seconds: float, rate: int, record_bytes: int) 
         size_bytes=record_bytes,
         pace_ms=1000 * partitions / rate,
         first_number=time.time_ns() // 1000,
+        security=security,
     )
     began = time.monotonic()
     writer.start()
@@ -152,10 +158,12 @@ def load(lab: Lab, topic: str, *, seconds: float, rate: int, record_bytes: int) 
         except KeyboardInterrupt:
             lab.warn("stops writing; what was written is read back")
         report = writer.stop()
-        if lab.bootstrap is None:
+        if lab.is_own:
             dump_load(lab.cluster.spec, lab.cluster.run_id, topic, report.acknowledged)
         shown.update("reading back")
-        numbers = read_numbers(servers, topic, partitions=partitions, begins=begins)
+        numbers = read_numbers(
+            servers, topic, partitions=partitions, begins=begins, security=security
+        )
     _tell(lab, topic, report, verify(report.acknowledged, numbers), began)
 
 
@@ -193,8 +201,9 @@ def _servers(lab: Lab) -> list[str]:
     return [f"{each.advertised_host}:{each.advertised_port}" for each in lab.awake()]
 
 
-def _partition_count(servers: Sequence[str], topic: str) -> int:
-    consumer = _consumer(servers)
+# Any: kafka-python has no types.
+def _partition_count(servers: Sequence[str], topic: str, security: Mapping[str, Any]) -> int:
+    consumer = _consumer(servers, **security)
     try:
         return len(_partitions_of(consumer, topic))
     finally:

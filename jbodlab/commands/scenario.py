@@ -16,8 +16,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from jbodlab.commands.completion import complete_scenarios
-from jbodlab.commands.output import PIPE_WIDTH
+from jbodlab.commands.scenario_names import complete_scenarios
+from jbodlab.commands.widths import PIPE_WIDTH
 from jbodlab.errors import ExitCode, LabError
 from simulation.core.plan import WORLDS, Plan, World
 

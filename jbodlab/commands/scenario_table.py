@@ -19,7 +19,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from jbodlab.commands.output import PIPE_WIDTH
+from jbodlab.commands.widths import PIPE_WIDTH
 from jbodlab.errors import LabError
 from simulation.core.capability import why_not
 from simulation.core.checkers.reach import Reach

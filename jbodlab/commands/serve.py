@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from jbodlab.asking.lab_elsewhere import TOKEN_VARIABLE
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.processes.http_api_process import PORT, http_api_address
 
@@ -19,7 +20,7 @@ from jbodlab.processes.http_api_process import PORT, http_api_address
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="What those who ask must say; needed beyond loopback.",
+    help=f"What those who ask must say; needed beyond loopback, here or in {TOKEN_VARIABLE}.",
 )
 @lab_command
 def serve_api(lab: Lab, host: str, port: int, token_file: Path | None) -> None:
@@ -51,19 +52,22 @@ def console(lab: Lab, port: int | None) -> None:
 
     `jbodlab up` serves it. Where nobody does, this command does so until Ctrl-C.
     """
+    if lab.api is not None:
+        _tell(lab, f"{lab.api.url}/", _opened(lab.api.link))
+        return
     address = http_api_address(lab.cluster) if port is None else None
     if address is not None:
-        _tell(lab, f"{address}/", _opened(address))
+        _tell(lab, f"{address}/", _opened(f"{address}/"))
         return
 
     def on_ready(served: str) -> None:
-        _tell(lab, f"{served}/", f"{_opened(served)}; Ctrl-C ends it")
+        _tell(lab, f"{served}/", f"{_opened(f'{served}/')}; Ctrl-C ends it")
 
     _serve(lab, on_ready, ("127.0.0.1", PORT if port is None else port, None))
 
 
 def _opened(address: str) -> str:
-    is_shown = webbrowser.open(f"{address}/")
+    is_shown = webbrowser.open(address)
     return "it is open in your browser" if is_shown else "open it in a browser"
 
 

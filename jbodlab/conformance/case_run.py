@@ -40,7 +40,17 @@ Observation = list[dict[str, Any]]
 class CaseRun:
     """One run of one case; ``run`` it once."""
 
-    def __init__(self, case: Case, version: int, access: Access, suffix: str) -> None:
+    def __init__(
+        self,
+        case: Case,
+        version: int,
+        access: Access,
+        suffix: str,
+        *,
+        quiet_s: float = QUIET_S,
+    ) -> None:
+        """``quiet_s``: how long nothing comes before a fence is sent."""
+        self._quiet_s = quiet_s
         self._case = case
         self._access = access
         self._given = Given(version, suffix, sorted(access.brokers))
@@ -48,6 +58,9 @@ class CaseRun:
         self._connections: dict[tuple[int, str], Connection] = {}
         self._mid_frame: list[Connection] = []
         self._fenced: list[Connection] = []
+        """Where the answer to a fence is awaited."""
+        self._overtaken: list[Connection] = []
+        """Where it is, though what it was to tell of was answered: once for each such fence."""
         self._next_id = _FIRST_ID
         self._topics = 0
         self.seen: Observation = []
@@ -126,6 +139,9 @@ class CaseRun:
 
     def _exchange(self, talk: Talk) -> tuple[list[Answer], list[dict[str, Any]]]:
         connection = self._connection(talk.to, talk.connection)
+        if connection in self._fenced:  # Answers were late, and it says nothing of those to come.
+            self._fenced.remove(connection)
+            self._overtaken.append(connection)
         ids = [self._id_of(request) for request in talk.requests]
         data = b"".join(map(sent_bytes, talk.requests, ids))
         connection.send(data, chunk_bytes=talk.chunk_bytes)
@@ -176,16 +192,24 @@ class CaseRun:
 
     def _frame(self, connection: Connection) -> bytes | None:
         """Return the next answer; None when the connection is closed or none will come."""
+        while True:
+            frame = self._next_frame(connection)
+            if frame is None or correlation_id_of(frame) != FENCE_ID:
+                return frame
+            if connection not in self._overtaken:
+                self._fenced.remove(connection)
+                return None
+            self._overtaken.remove(connection)
+
+    def _next_frame(self, connection: Connection) -> bytes | None:
+        """Return what comes next, and send a fence where nothing does."""
         if connection in self._mid_frame:
-            return connection.frame(QUIET_S)
-        frame = connection.frame(QUIET_S)
+            return connection.frame(self._quiet_s)
+        frame = connection.frame(self._quiet_s)
         if frame is None and not connection.is_closed:
             if connection not in self._fenced:
                 self._send_fence(connection)
             frame = connection.frame(self._access.timeout_ms / 1000)
-        if frame is not None and correlation_id_of(frame) == FENCE_ID:
-            self._fenced.remove(connection)
-            return None
         return frame
 
     def _send_fence(self, connection: Connection) -> None:
@@ -228,7 +252,11 @@ class CaseRun:
             if frame is None:
                 return [*told, "closed" if connection.is_closed else "silence"]
             if correlation_id_of(frame) == FENCE_ID:
-                return told if self._is_whole(frame) else [*told, "a wrong answer to ApiVersions"]
+                if connection not in self._overtaken:
+                    is_whole = self._is_whole(frame)
+                    return told if is_whole else [*told, "a wrong answer to ApiVersions"]
+                self._overtaken.remove(connection)
+                continue
             told.append("an answer to nothing that was asked")
         return [*told, "silence"]
 

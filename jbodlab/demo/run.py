@@ -19,7 +19,8 @@ from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.cluster import Cluster, running
 from jbodlab.processes.lab_spec import relocated
 from jbodlab.spark_job import read_report, run_report
-from protocol.cluster_file.spec import ClusterSpec, dump_cluster_spec
+from protocol.cluster_file.dump import dump_cluster_spec
+from protocol.cluster_file.spec import ClusterSpec
 
 _NO_SPARK: Final = (ExitCode.MISSING_JAVA, ExitCode.MISSING_PACKAGE)
 """Without Java or PySpark everything works but reports."""
@@ -53,7 +54,7 @@ def _run_steps(cluster: Cluster, narrator: Narrator) -> None:
         finally:
             demo.close()
         dump_dir = Path(cluster.spec.metrics.dump_dir)
-    _check_all_stopped(cluster)
+    check_all_stopped(cluster)
     narrator.step("Aggregate the brokers' metric dumps with Spark")
     show_report(dump_dir, cluster.config_path.parent, narrator)
 
@@ -78,7 +79,12 @@ def show_report(dump_dir: Path, folder: Path, narrator: Narrator) -> None:
     narrator.found(f"Spark took {time.monotonic() - began:.1f} s; nothing is left running")
 
 
-def _check_all_stopped(cluster: Cluster) -> None:
+def check_all_stopped(cluster: Cluster) -> None:
+    """Look that nothing was left running.
+
+    Raises:
+        LabError: FAILED.
+    """
     left = [name for name in cluster.names if cluster.is_running(name)]
     if left:
         raise LabError(ExitCode.FAILED, f"still running after the end: {', '.join(left)}")

@@ -20,10 +20,12 @@ from jbodlab.load import (
     verify,
 )
 from jbodlab.processes.cluster import Cluster
+from jbodlab.processes.neighbours import kind_of
 from jbodlab.tables import log_dirs_table, partitions_table
 from protocol.admin.cluster import PartitionView
 from protocol.cluster_file.spec import TopicSpec
 from protocol.errors import ErrorCode
+from protocol.faults.model import broker_node
 
 TOPIC: Final = "orders"
 PARTITIONS: Final = 6
@@ -57,7 +59,7 @@ class DemoSteps:
     def __init__(self, cluster: Cluster, narrator: Narrator) -> None:
         self._cluster = cluster
         self._narrator = narrator
-        self._admin = ClusterAdmin(cluster.spec)
+        self._admin = ClusterAdmin(cluster)
         self._acknowledged: list[Acknowledged] = []
         self._load: Load | None = None
         self._broken_broker = 0
@@ -110,11 +112,11 @@ class DemoSteps:
     def break_log_dir(self) -> None:
         """Fail the log dir of a leader under load and tell what everybody sees."""
         assert self._load is not None
-        victim = self._admin.any_view([TOPIC]).partition(TOPIC, 0)
+        victim = self._victim()
         self._broken_broker = victim.leader
         self._broken_dir, led = self._log_dir_of_leader(victim)
         self._narrator.step(
-            f"Break the log dir that holds the leader of {TOPIC}-0, under load "
+            f"Break the log dir that holds the leader of {TOPIC}-{victim.partition}, under load "
             f"({self._cluster.short(self._broken_dir)}, EIO)"
         )
         broken_at = time.monotonic()
@@ -137,6 +139,16 @@ class DemoSteps:
             producer_errors=len(report.failed),
         )
         self._show_offline()
+
+    def tell_controller(self) -> None:
+        """Tell who has elected the new leaders, and that is no broker of jbodlab."""
+        controller_id = self._admin.any_view([]).controller_id
+        kind = kind_of(self._cluster.spec, broker_node(controller_id)) or "jbodlab"
+        self._narrator.found(
+            f"they were elected by broker {controller_id}, the controller: {kind}",
+            controller_id=controller_id,
+            controller_kind=kind,
+        )
 
     def verify(self) -> None:
         """Hold every acknowledged record against what a consumer reads."""
@@ -215,6 +227,11 @@ class DemoSteps:
         if broken != [self._broken_dir] or not offline:
             raise LabError(ExitCode.FAILED, f"expected {self._broken_dir} offline, found {broken}")
 
+    def _victim(self) -> PartitionView:
+        """Return the first partition that a broker of jbodlab leads, whose disks can be broken."""
+        own = {each.id for each in self._cluster.spec.brokers}
+        return next(each for each in _partitions(self._admin) if each.leader in own)
+
     def _log_dir_of_leader(self, victim: PartitionView) -> tuple[str, list[int]]:
         """Return the log dir of a leader, and all partitions of the topic it leads from there."""
         leaders = {each.partition: each.leader for each in _partitions(self._admin)}
@@ -222,7 +239,8 @@ class DemoSteps:
             held = [each.partition for each in view.replicas if each.topic == TOPIC]
             if victim.partition in held:
                 return view.path, [each for each in held if leaders[each] == victim.leader]
-        raise LabError(ExitCode.FAILED, f"broker {victim.leader} holds no {TOPIC}-0")
+        words = f"broker {victim.leader} holds no {TOPIC}-{victim.partition}"
+        raise LabError(ExitCode.FAILED, words)
 
     def _move_to_make(self) -> tuple[int, str, str, int]:
         """Choose a healthy broker, one of its replicas and another of its log dirs."""

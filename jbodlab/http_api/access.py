@@ -12,7 +12,7 @@ import msgspec
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from jbodlab.http_api.core.operations import Mistake
+from jbodlab.http_api.core.bodies import Mistake
 from protocol.http_access import LOOPBACK_NAMES, refusal
 
 BODY_BYTES_MAX: Final = 64 * 1024

@@ -21,23 +21,24 @@ from starlette.types import ASGIApp
 
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.http_api.access import Access, mistake
-from jbodlab.http_api.core.changes import Change
-from jbodlab.http_api.core.openapi import document
-from jbodlab.http_api.core.operations import (
-    OPERATIONS,
+from jbodlab.http_api.core.bodies import (
     Begun,
+    BrokerOrder,
     ClusterInfo,
+    ControlOrder,
     Done,
     FailOrder,
     FaultOrder,
     MoveOrder,
     NewTopic,
-    Operation,
     Released,
     ReleaseOrder,
     ReplaceOrder,
     TopicInfo,
 )
+from jbodlab.http_api.core.changes import Change
+from jbodlab.http_api.core.openapi import document
+from jbodlab.http_api.core.operations import CONTROL, OPERATIONS, Operation
 from jbodlab.http_api.core.snapshot import moves_of
 from jbodlab.http_api.feed import Feed
 from jbodlab.http_api.orders import NotThereError, Orders
@@ -111,12 +112,15 @@ class Api:
         return {
             "get_snapshot": self._snapshot,
             "get_cluster": self._cluster,
+            "get_places": self._places,
+            "get_nodes": self._nodes,
             "get_brokers": self._brokers,
             "get_log_dirs": self._log_dirs,
             "get_topics": self._topics,
             "get_partitions": self._partitions,
             "get_moves": self._moves,
             "get_faults": self._faults,
+            "get_requests": self._requests,
             "get_events": self._events,
             "kill_broker": self._of_broker(orders.kill, "is killed"),
             "pause_broker": self._of_broker(orders.pause, "stands still"),
@@ -137,6 +141,7 @@ class Api:
             "release_held": self._release_held,
             "get_passed": self._passed_requests,
             "get_run": self._run,
+            **{each.name: self._passed_on for each in OPERATIONS if CONTROL in each.path},
         }
 
     async def _snapshot(self, _request: Request, _body: None) -> Any:
@@ -150,6 +155,17 @@ class Api:
             controller=seen.controller,
             brokers={str(each.id): each.state for each in seen.brokers},
         )
+
+    async def _places(self, _request: Request, _body: None) -> Any:
+        return await asyncio.to_thread(self._orders.places)
+
+    async def _nodes(self, _request: Request, _body: None) -> Any:
+        return await asyncio.to_thread(self._orders.nodes)
+
+    async def _passed_on(self, request: Request, body: dict[str, Any] | None) -> Response:
+        _, _, path = request.url.path.partition("/control")
+        asked = (_broker_id(request), request.method, path, body)
+        return Response(await asyncio.to_thread(self._orders.pass_on, *asked), media_type=JSON_TYPE)
 
     async def _brokers(self, _request: Request, _body: None) -> Any:
         return (await self._feed.snapshot()).brokers
@@ -187,6 +203,9 @@ class Api:
     async def _faults(self, _request: Request, _body: None) -> Any:
         return (await self._feed.snapshot()).faults
 
+    async def _requests(self, _request: Request, _body: None) -> Any:
+        return await asyncio.to_thread(self._orders.requests)
+
     async def _events(self, request: Request, _body: None) -> Response:
         given = request.headers.get("last-event-id", "")
         # Before the answer begins: nothing that happens from now on is missed.
@@ -215,9 +234,12 @@ class Api:
         return handler
 
     def _begin_of_broker(self, order: Callable[[int], Callable[[], None]], words: str) -> _Handler:
-        async def handler(request: Request, _body: Any) -> Begun:
+        async def handler(request: Request, body: BrokerOrder) -> Begun:
             work = await asyncio.to_thread(order, _broker_id(request))
             what = f"broker {_broker_id(request)} {words}"
+            if body.wait:
+                await asyncio.to_thread(work)
+                return Begun(begun=what, look_at="/cluster")
             assert self.tasks is not None, "the server runs"
             self.tasks.create_task(self._carry_out(work, what))
             return Begun(begun=what, look_at="/cluster")
@@ -290,8 +312,8 @@ class Api:
 
 
 def _endpoint(operation: Operation, handler: _Handler) -> Callable[[Request], Awaitable[Response]]:
-    # A fault's keys are checked by those who know all of them, not by their struct.
-    is_free = operation.body is FaultOrder
+    # Keys of faults and of a control endpoint are checked by those who know all of them.
+    is_free = operation.body in {FaultOrder, ControlOrder}
     body_type = dict[str, Any] if is_free else operation.body
 
     async def endpoint(request: Request) -> Response:

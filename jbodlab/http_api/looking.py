@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.control import ControlClient
+from jbodlab.asking.lab_values import NodeState
 from jbodlab.asking.log_dir_signs import cause_of, signs_of
 from jbodlab.errors import LabError
 from jbodlab.http_api.core.snapshot import (
@@ -20,12 +21,12 @@ from jbodlab.http_api.core.snapshot import (
     FaultHits,
     FaultInfo,
     LogDirInfo,
-    NodeState,
     PartitionInfo,
     ReplicaInfo,
     Snapshot,
 )
 from jbodlab.processes.cluster import CONTROLLER, Cluster
+from jbodlab.processes.node_status import node_state
 from jbodlab.processes.nodes import status_troubles
 from protocol.admin.cluster import ClusterView, PartitionView
 from protocol.cluster_file.spec import BrokerSpec
@@ -68,20 +69,12 @@ def look(cluster: Cluster) -> Snapshot:
     return Snapshot(
         cluster_id=spec.cluster_id,
         bootstrap_servers=tuple(cluster.bootstrap_servers),
-        controller=node_state(cluster, CONTROLLER),
+        controller=node_state(cluster, cluster.control_node or CONTROLLER),
         brokers=brokers,
         partitions=tuple(map(_partition, partitions.values())),
         are_partitions_known=view is not None,
         faults=tuple(_fault(cluster, each, one) for each in told for one in told[each].faults),
     )
-
-
-def node_state(cluster: Cluster, name: str) -> NodeState:
-    """Return how a process is, without asking it."""
-    process = cluster.processes.get(name)
-    if process is None or not process.is_running:
-        return "down"
-    return "paused" if process.is_paused else "running"
 
 
 def _view(admin: ClusterAdmin) -> ClusterView | None:
@@ -119,7 +112,7 @@ def _broker(
         address=f"{spec.advertised_host}:{spec.advertised_port}",
         rack=spec.rack,
         state="silent" if is_silent else state,
-        pid=None if process is None or state == "down" else process.pid,
+        pid=None if process is None or not process.is_running else process.pid,
         troubles=() if told.status is None else tuple(status_troubles(told.status)),
         log_dirs=tuple(
             _log_dir(cluster, spec.id, number, one, (told, partitions))
@@ -146,6 +139,7 @@ def _log_dir(
         total_bytes=one["total_bytes"],
         usable_bytes=one["usable_bytes"],
         queue_depth=one["queue_depth"],
+        last_hop_ms=one["last_hop_ms"],
         signs=tuple(signs_of(one)),
         faults=tuple(FaultHits(mode=each["mode"], hits=each["hits"]) for each in one["faults"]),
         return_state="" if one["return"] is None else one["return"]["state"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,19 +11,18 @@ from jbodlab.api.broker import Broker
 from jbodlab.api.connections import Connections
 from jbodlab.api.log_dir import LogDir
 from jbodlab.asking.control import ControlClient
+from jbodlab.asking.fault_orders import fault_order
+from jbodlab.asking.lab_values import BrokerPlace, ClusterPlaces, NodeStatus
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.http_api.core.operations import (
-    FailOrder,
-    MoveOrder,
-    NewFault,
-    NewTopic,
-    ReplaceOrder,
-)
+from jbodlab.http_api.core.bodies import FailOrder, MoveOrder, NewFault, NewTopic, ReplaceOrder
+from jbodlab.http_api.core.requests import RequestsOfApi, newest_requests
 from jbodlab.http_api.core.snapshot import Snapshot
+from jbodlab.http_api.dump_tail import DumpTail
 from jbodlab.http_api.looking import look
 from jbodlab.processes.cluster import Cluster
-from jbodlab.processes.fault_orders import fault_order
-from protocol.faults.model import broker_node
+from jbodlab.processes.node_status import node_state, node_status
+from protocol.faults.model import CONTROLLER_NODE, broker_node
+from protocol.metrics.rows import FailoverEventRow, RequestRow
 
 
 class NotThereError(LabError):
@@ -40,33 +40,83 @@ class Orders:
 
     def __init__(self, config_path: Path) -> None:
         self._config_path = config_path
+        dump_dir = Path(Cluster(config_path).spec.metrics.dump_dir)
+        self._steps = DumpTail(dump_dir, FailoverEventRow)
+        self._request_rows = DumpTail(dump_dir, RequestRow, is_late=True)
+        self._requests: list[RequestRow] = []
+        self._reading = threading.Lock()
 
     def look(self) -> Snapshot:
         """Return how the cluster is now."""
         return look(Cluster(self._config_path))
 
+    def short(self, path: str) -> str:
+        """Return a log dir's path as it stands in the cluster file."""
+        return Cluster(self._config_path).short(path)
+
+    def failover_steps(self) -> list[FailoverEventRow]:
+        """Return what nodes wrote of failovers since this was asked last."""
+        return self._steps.new_rows()
+
+    def requests(self) -> list[RequestsOfApi]:
+        """Return what brokers answered of late, by API."""
+        with self._reading:
+            self._requests, told = newest_requests(
+                [*self._requests, *self._request_rows.new_rows()]
+            )
+        return told
+
+    def places(self) -> ClusterPlaces:
+        """Return where the brokers and their log dirs are."""
+        cluster = Cluster(self._config_path)
+        return ClusterPlaces(
+            config_path=str(cluster.config_path),
+            controller=node_state(cluster, cluster.control_node or CONTROLLER_NODE),
+            brokers=tuple(
+                BrokerPlace(
+                    id=each.id,
+                    host=each.advertised_host,
+                    port=each.advertised_port,
+                    rack=each.rack,
+                    state=node_state(cluster, broker_node(each.id)),
+                    log_dirs=tuple(log_dir.path for log_dir in each.log_dirs),
+                )
+                for each in cluster.brokers
+            ),
+        )
+
+    def nodes(self) -> list[NodeStatus]:
+        """Return how all nodes are."""
+        cluster = Cluster(self._config_path)
+        return [node_status(cluster, name) for name in cluster.names]
+
+    def pass_on(self, broker_id: int, method: str, path: str, body: Any) -> bytes:
+        """Have a control endpoint answer."""
+        self._broker(broker_id)
+        return self._control(broker_id).exchange(method, path, body)
+
     def kill(self, broker_id: int) -> None:
         """End a broker with SIGKILL."""
-        self._broker(broker_id).kill()
+        self._process(broker_id).kill()
 
     def pause(self, broker_id: int) -> None:
         """Let a broker stand still."""
-        self._broker(broker_id).pause()
+        self._process(broker_id).pause()
 
     def resume(self, broker_id: int) -> None:
         """Let a broker go on."""
-        self._broker(broker_id).resume()
+        self._process(broker_id).resume()
 
     def stopping(self, broker_id: int) -> Callable[[], None]:
         """Return what stops a broker that runs."""
-        broker = self._broker(broker_id)
+        broker = self._process(broker_id)
         if not broker.is_running:
             raise LabError(ExitCode.NOT_RUNNING, f"{broker.name} does not run: start it first")
         return broker.stop
 
     def starting(self, broker_id: int) -> Callable[[], None]:
         """Return what starts a broker that does not run."""
-        broker = self._broker(broker_id)
+        broker = self._process(broker_id)
         if broker.is_running:
             raise LabError(ExitCode.FAILED, f"{broker.name} runs already: restart it instead")
         return broker.start
@@ -127,7 +177,9 @@ class Orders:
         """Take all faults off at all brokers that run; return how many were in force."""
         cluster = Cluster(self._config_path)
         running = [
-            each for each in cluster.spec.brokers if cluster.is_running(broker_node(each.id))
+            each
+            for each in cluster.spec.brokers
+            if node_state(cluster, broker_node(each.id)) == "running"
         ]
         return sum(len(self._control(each.id).clear_faults()) for each in running)
 
@@ -168,6 +220,18 @@ class Orders:
         if broker_id not in ids:
             raise NotThereError(f"there is no broker {broker_id}, only {', '.join(map(str, ids))}")
         return Broker(connections, broker_id)
+
+    def _process(self, broker_id: int) -> Broker:
+        """Return a broker whose process is this machine's to start and to end."""
+        broker = self._broker(broker_id)
+        cluster = Cluster(self._config_path)
+        if not broker.is_running and node_state(cluster, broker.name) != "down":
+            raise LabError(
+                ExitCode.FAILED,
+                f"{broker.name} runs, and jbodlab did not start it here: start and end it with "
+                "what did, as `docker kill` and `docker start`",
+            )
+        return broker
 
     def _log_dir(self, broker_id: int, number: int) -> LogDir:
         broker = self._broker(broker_id)

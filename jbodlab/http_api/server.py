@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
@@ -10,6 +11,7 @@ from typing import Final, NamedTuple
 
 import uvicorn
 
+from jbodlab.asking.lab_elsewhere import TOKEN_VARIABLE
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.http_api.app import build_app
 from jbodlab.http_api.feed import Feed
@@ -38,15 +40,19 @@ def place(host: str, port: int, token_file: Path | None) -> Place:
     Raises:
         LabError: USAGE without a token beyond loopback, BAD_CONFIG for a token that will not do.
     """
-    token = None if token_file is None else _token(token_file)
-    if token is None and host not in LOOPBACK:
+    is_loopback = host in LOOPBACK
+    if token_file is not None:
+        token = _token(token_file)
+    else:
+        token = None if is_loopback else os.environ.get(TOKEN_VARIABLE)
+    if not token and not is_loopback:
         raise LabError(
             ExitCode.USAGE,
             f"whoever reaches {host} could break this cluster: give --token-file FILE with "
             f"{TOKEN_CHARACTERS_MIN} characters or more, as `openssl rand -hex 16` writes, or "
-            "--host 127.0.0.1",
+            f"them in {TOKEN_VARIABLE}, or --host 127.0.0.1",
         )
-    return Place(host, port, token)
+    return Place(host, port, None if token is None else _long_enough(token, token_file))
 
 
 def serve(config_path: Path, where: Place, on_ready: Callable[[str], None]) -> None:
@@ -67,7 +73,11 @@ def serve(config_path: Path, where: Place, on_ready: Callable[[str], None]) -> N
             f"port {where.port} is in use by {holder_of(where.port)}: stop that, or give --port",
         )
     orders = Orders(config_path)
-    feed = Feed(lambda: asyncio.to_thread(orders.look))
+    feed = Feed(
+        lambda: asyncio.to_thread(orders.look),
+        lambda: asyncio.to_thread(orders.failover_steps),
+        orders.short,
+    )
     config = uvicorn.Config(
         build_app(orders, feed, token=where.token),
         host=where.host,
@@ -107,15 +117,18 @@ class _Server(uvicorn.Server):
 
 def _token(file: Path) -> str:
     try:
-        token = file.read_text(encoding="utf-8").strip()
+        return file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise LabError(
             ExitCode.BAD_CONFIG, f"--token-file {file} cannot be read: {error}"
         ) from error
+
+
+def _long_enough(token: str, file: Path | None) -> str:
     if len(token) < TOKEN_CHARACTERS_MIN:
         raise LabError(
             ExitCode.BAD_CONFIG,
-            f"the token in {file} has {len(token)} characters, at least {TOKEN_CHARACTERS_MIN} are "
-            f"needed: `openssl rand -hex 16 > {file}` writes one",
+            f"the token in {file or TOKEN_VARIABLE} has {len(token)} characters, at least "
+            f"{TOKEN_CHARACTERS_MIN} are needed: `openssl rand -hex 16` writes one",
         )
     return token

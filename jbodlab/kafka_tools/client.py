@@ -18,6 +18,8 @@ from protocol.admin.cluster import BrokerView, cluster_view, metadata_request
 from protocol.apis import APIS
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.security.client import OPEN, ClientSecurity
+from protocol.security.sasl_client import LoginRefusedError
 from protocol.wire.table import META
 
 _RETRY_S: Final = 0.1
@@ -31,17 +33,25 @@ _Answer = TypeVar("_Answer")
 class ClusterClient:
     """Connections to one cluster; close it, or use it as a context manager."""
 
-    def __init__(self, settings: ClientSettings, *, pause: Pause = time.sleep) -> None:
+    def __init__(
+        self,
+        settings: ClientSettings,
+        *,
+        security: ClientSecurity = OPEN,
+        pause: Pause = time.sleep,
+    ) -> None:
         """Note where to look; connects to nobody yet.
 
         Args:
             settings: where the cluster is, and how long to wait.
+            security: what its listeners ask for.
             pause: waits that many seconds before a retry.
 
         Raises:
             ToolFailure: the bootstrap servers are no list of ``host:port``.
         """
         self.settings = settings
+        self._security = security
         self._pause = pause
         self._clients: dict[tuple[str, int], BlockingClient] = {}
         self._versions: dict[tuple[str, int], dict[int, tuple[int, int]]] = {}
@@ -85,7 +95,7 @@ class ClusterClient:
 
         Raises:
             ToolFailure: none does.
-            KafkaError: UNSUPPORTED_VERSION.
+            KafkaError: UNSUPPORTED_VERSION, or SASL_AUTHENTICATION_FAILED.
         """
         known = [(node.host, node.port) for node in self._nodes.values()]
         errors: list[str] = []
@@ -171,6 +181,14 @@ class ClusterClient:
     def _request(
         self, address: tuple[str, int], message: Any, version_max: int | None = None
     ) -> Any:
+        try:
+            return self._agreed_request(address, message, version_max)
+        except LoginRefusedError as error:
+            raise KafkaError(ErrorCode.SASL_AUTHENTICATION_FAILED, str(error)) from error
+
+    def _agreed_request(
+        self, address: tuple[str, int], message: Any, version_max: int | None
+    ) -> Any:
         key = META[type(message)].api_key
         assert key is not None
         ours = APIS[key].versions
@@ -201,6 +219,7 @@ class ClusterClient:
                 port,
                 timeout_ms=self.settings.request_timeout_ms + _ANSWER_MARGIN_MS,
                 client_id=self.settings.client_id,
+                security=self._security,
             )
         return self._clients[address]
 

@@ -5,6 +5,7 @@ It knows no tool.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -13,8 +14,10 @@ from typing import Any, Final
 
 import click
 
+from jbodlab.asking.java_properties import parse_properties
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import (
+    CONFIG,
     IO,
     NO_SUCH_FILE,
     TerseFailure,
@@ -31,9 +34,11 @@ from jbodlab.kafka_tools.core.options import (
     option_list,
     read_words,
 )
-from jbodlab.kafka_tools.core.properties import client_settings, parse_properties
+from jbodlab.kafka_tools.core.properties import client_settings
 from jbodlab.kafka_tools.report import Report
 from protocol.errors import KafkaError
+from protocol.security.client import security_by
+from protocol.security.tls import SecurityConfigError
 
 TIMEOUTS_MS: Final = (30_000, 60_000)
 """Of a request, and of a question with its retries."""
@@ -103,8 +108,14 @@ def connect(tool: Tool, words: Words, timeouts_ms: tuple[int, int] = TIMEOUTS_MS
     """
     path = words.value(tool.config_option)
     properties = parse_properties(read_file(path)) if path else {}
-    bootstrap = words.value("bootstrap-server")
-    return ClusterClient(client_settings(properties, bootstrap, tool.client_id, timeouts_ms))
+    settings = client_settings(
+        properties, words.value("bootstrap-server"), tool.client_id, timeouts_ms
+    )
+    try:
+        security = security_by(properties, time.time_ns() // 1_000_000)
+    except SecurityConfigError as error:
+        raise ToolFailure(CONFIG, str(error)) from error
+    return ClusterClient(settings, security=security)
 
 
 def read_file(path: str) -> str:

@@ -1,4 +1,4 @@
-"""``kafka-configs``: shows and changes settings of topics, brokers, loggers and groups.
+"""``kafka-configs``: shows and changes settings of topics, brokers, loggers, groups and clients.
 
 Source: ConfigCommand.scala.
 """
@@ -8,8 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from jbodlab.asking.java_properties import parse_properties
+from jbodlab.kafka_tools import client_configs
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.command import Tool, ToolCommand, connect
+from jbodlab.kafka_tools.core.client_words import ClientEntities, client_entities
 from jbodlab.kafka_tools.core.config_text import (
     check_changes,
     completed,
@@ -23,6 +26,7 @@ from jbodlab.kafka_tools.core.config_words import (
     OPTIONS,
     Changes,
     Entity,
+    check_action,
     check_words,
     parse_changes,
 )
@@ -35,7 +39,6 @@ from jbodlab.kafka_tools.core.failures import (
     told,
 )
 from jbodlab.kafka_tools.core.options import Words
-from jbodlab.kafka_tools.core.properties import parse_properties
 from jbodlab.kafka_tools.orders import alter_configs
 from jbodlab.kafka_tools.questions import describe_configs, list_config_resources, list_topics
 from jbodlab.kafka_tools.report import Report
@@ -47,11 +50,14 @@ _SAID_IN_ONE_LINE: Final = (ILLEGAL_ARGUMENT, java_class(ErrorCode.INVALID_CONFI
 
 
 def _run(words: Words, report: Report) -> None:
-    entity = check_words(words)
+    check_action(words)
+    entity = client_entities(words, report.arguments) or check_words(words)
     changes = parse_changes(words, _settings_file(words)) if words.has("alter") else None
     with connect(TOOL, words) as client:
         try:
-            if changes is None:
+            if isinstance(entity, ClientEntities):
+                client_configs.serve(client, entity, changes, report)
+            elif changes is None:
                 _describe(client, entity, report, is_all=words.has("all"))
             else:
                 _alter(client, entity, changes, report)

@@ -7,33 +7,46 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Collection, Generator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from jbodlab.asking.admin import SOON_MS, ClusterAdmin
 from jbodlab.asking.control import ControlClient
+from jbodlab.asking.layout import Layout
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.free_ports import holder_of, is_free
 from jbodlab.processes.interrupts import interrupts_deferred, sigterm_interrupts
+from jbodlab.processes.kafka_jars import cache_folder, kafka_jars
 from jbodlab.processes.loading import ASK_EVERY_MS, LoadingWatch
+from jbodlab.processes.neighbours import (
+    ZOOKEEPER,
+    await_missed,
+    kind_of,
+    neighbour_command,
+    node_names,
+    prepare_zookeeper,
+)
 from jbodlab.processes.node_command import node_command
-from jbodlab.processes.nodes import all_serve, cluster_troubles, death_line, stop_together
+from jbodlab.processes.nodes import (
+    all_serve,
+    cluster_troubles,
+    death_line,
+    node_ports,
+    stop_in_turns,
+)
 from jbodlab.processes.process import STOP_DEADLINE_MS, Process
 from jbodlab.processes.run_state import new_run_id, note_of, read_notes, run_dir, write_notes
-from protocol.cluster_file.spec import (
-    BrokerSpec,
-    ClusterSpec,
-    SpecError,
-    load_cluster_spec,
-    spec_file,
-)
+from jbodlab.processes.secure_files import make_secure_files
+from protocol.cluster_file.spec import ClusterSpec, SpecError, load_cluster_spec, spec_file
 from protocol.faults.model import broker_node
 
 CONTROLLER: Final = "controller"
 HTTP_API: Final = "http-api"
 START_DEADLINE_MS: Final = 30_000
+NEIGHBOURS_DEADLINE_MS: Final = 120_000
+"""For JVMs."""
 _POLL_MS: Final = 10
 _CONTROL_TIMEOUT_S: Final = 3
 
@@ -53,7 +66,7 @@ class Condition(NamedTuple):
     """Said when it does not come about, as in "every broker knows all brokers"."""
 
 
-class Cluster:
+class Cluster(Layout):
     """The processes of one ``cluster.yaml``, whoever started them.
 
     ``command_prefix`` goes before every command line, such as ``taskset`` or ``setpriv``.
@@ -63,12 +76,13 @@ class Cluster:
     """
 
     def __init__(self, config_path: Path, command_prefix: Sequence[str] = ()) -> None:
-        self.config_path = spec_file(config_path)
-        self._command_prefix = command_prefix
+        file = spec_file(config_path)
         try:
-            self.spec: ClusterSpec = load_cluster_spec(self.config_path)
+            self.spec: ClusterSpec = load_cluster_spec(file)
         except SpecError as error:
             raise LabError(ExitCode.BAD_CONFIG, str(error)) from error
+        super().__init__(self.spec.all_brokers, file)
+        self._command_prefix = command_prefix
         self.controller_options: list[str] = []
         """Beside ``--config``, of controllers that are started here."""
         self.run_dir = run_dir(self.config_path)
@@ -78,55 +92,26 @@ class Cluster:
         self._attach()
 
     @property
-    def bootstrap_servers(self) -> list[str]:
-        """Return ``host:port`` of every broker, as clients want it."""
-        return [
-            f"{broker.advertised_host}:{broker.advertised_port}" for broker in self.spec.brokers
-        ]
+    def names(self) -> list[str]:
+        """The names of all processes, those first that the others need."""
+        return node_names(self.spec)
 
     @property
-    def names(self) -> list[str]:
-        """Return the names of all processes, the controller first."""
-        return [CONTROLLER, *(broker_node(broker.id) for broker in self.spec.brokers)]
+    def control_node(self) -> str | None:
+        """As the layout says."""
+        if self.spec.zookeeper is None:
+            return CONTROLLER
+        return None if self.spec.beside is None else ZOOKEEPER
 
-    def broker(self, broker_id: int) -> BrokerSpec:
-        """Return a broker of the cluster file.
+    def full_path(self, path: str, known: Collection[str]) -> str | None:
+        """Return which of the ``known`` paths ``path`` means, through whatever links.
 
-        Raises:
-            LabError: FAILED, with the brokers that there are.
+        It may begin at the folder of the cluster file or at the current one.
         """
-        try:
-            return self.spec.broker(broker_id)
-        except KeyError as error:
-            known = ", ".join(str(broker.id) for broker in self.spec.brokers)
-            raise LabError(
-                ExitCode.FAILED,
-                f"there is no broker {broker_id} in {self.config_path}, only {known}",
-            ) from error
-
-    def log_dir(self, path: str) -> tuple[BrokerSpec, str]:
-        """Return the broker of the log dir at ``path``, and its full path as the broker names it.
-
-        ``path`` may begin at the folder of the cluster file or at the current one, and lead there
-        through links.
-
-        Raises:
-            LabError: FAILED, with the log dirs that there are.
-        """
-        owners = {each.path: broker for broker in self.spec.brokers for each in broker.log_dirs}
-        places = {os.path.realpath(each): each for each in owners}
-        for folder in (self.config_path.parent, Path.cwd()):
-            full_path = places.get(os.path.realpath(folder / path))
-            if full_path is not None:
-                return owners[full_path], full_path
-        known = ", ".join(map(self.short, owners))
-        raise LabError(
-            ExitCode.FAILED, f"{path} is no log dir of {self.config_path}; there are {known}"
-        )
-
-    def short(self, path: str) -> str:
-        """Return ``path`` as people name it: from the cluster file's folder, if it is there."""
-        return path.removeprefix(f"{self.config_path.parent}/")
+        places = {os.path.realpath(each): each for each in known}
+        folders = (self.config_path.parent, Path.cwd())
+        found = (places.get(os.path.realpath(folder / path)) for folder in folders)
+        return next(filter(None, found), None)
 
     def log_file(self, name: str) -> Path:
         """Return where the process ``name`` writes."""
@@ -139,7 +124,7 @@ class Cluster:
 
     def start(
         self,
-        deadline_ms: int = START_DEADLINE_MS,
+        deadline_ms: int | None = None,
         *,
         show: Callable[[str], None] = _keep_quiet,
         then: Condition | None = None,
@@ -153,8 +138,10 @@ class Cluster:
             LabError: PORT_IN_USE before anything is started; PROCESS_DIED or TIMED_OUT, after
                 which everything that this call started has been ended, as after Ctrl-C.
         """
+        deadline_ms = self._deadline_ms if deadline_ms is None else deadline_ms
         missing = [name for name in self.names if not self.is_running(name)]
         self._check_ports(missing)
+        make_secure_files(self.spec)
         started: list[str] = []
         with self._ended_unless_done(started):
             self._start_until_ready(missing, started, deadline_ms, show)
@@ -165,7 +152,7 @@ class Cluster:
     def start_broker(
         self,
         broker_id: int,
-        deadline_ms: int = START_DEADLINE_MS,
+        deadline_ms: int | None = None,
         *,
         show: Callable[[str], None] = _keep_quiet,
     ) -> None:
@@ -184,7 +171,7 @@ class Cluster:
             self.wait_until(
                 lambda admin: broker_id in admin.view(broker_id, [], timeout_ms=SOON_MS).broker_ids,
                 f"broker {broker_id} is registered",
-                deadline_ms,
+                self._deadline_ms if deadline_ms is None else deadline_ms,
                 LoadingWatch(self._control_clients([name]), show, every_ms=ASK_EVERY_MS),
             )
 
@@ -230,10 +217,8 @@ class Cluster:
         """
         wanted = [*self.names, HTTP_API] if names is None else names
         known = [self.processes[name] for name in wanted if name in self.processes]
-        brokers = [process for process in known if process.name != CONTROLLER]
         try:
-            stop_together(brokers, deadline_ms)
-            stop_together([each for each in known if each.name == CONTROLLER], deadline_ms)
+            stop_in_turns(known, deadline_ms)
         except KeyboardInterrupt:
             for process in known:
                 process.kill()
@@ -242,9 +227,17 @@ class Cluster:
             self.keep_notes()
 
     def is_ready(self, admin: ClusterAdmin) -> bool:
-        """Tell whether every broker answers metadata that names all brokers."""
-        wanted = tuple(sorted(broker.id for broker in self.spec.brokers))
-        return all(admin.view(each, [], timeout_ms=SOON_MS).broker_ids == wanted for each in wanted)
+        """Tell whether every broker answers metadata that names all brokers.
+
+        By ZooKeeper there may be others that no file names.
+        """
+        wanted = {broker.id for broker in self.spec.all_brokers}
+        has_others = self.spec.zookeeper is not None
+        for broker_id in sorted(wanted):
+            found = set(admin.view(broker_id, [], timeout_ms=SOON_MS).broker_ids)
+            if not (wanted <= found if has_others else wanted == found):
+                return False
+        return True
 
     def wait_until(
         self,
@@ -263,7 +256,7 @@ class Cluster:
         """
         started = moved = time.monotonic()
         living = [process for process in self.processes.values() if process.is_running]
-        with ClusterAdmin(self.spec, timeout_ms=5000) as admin:
+        with ClusterAdmin(self, timeout_ms=5000) as admin:
             while not _holds(condition, admin):
                 self._check_alive(living)
                 if is_moving():
@@ -321,9 +314,18 @@ class Cluster:
 
     def _spawn_all(self, names: list[str], started: list[str]) -> None:
         for name in names:
+            if kind_of(self.spec, name) and name != ZOOKEEPER:
+                await_missed(self.spec, name, self._deadline_ms)
             with interrupts_deferred():
                 self._spawn(name)
                 started.append(name)
+            if name == ZOOKEEPER:
+                prepare_zookeeper(self.spec, self._deadline_ms)
+
+    @property
+    def _deadline_ms(self) -> int:
+        """How long a start may take when nobody says it."""
+        return START_DEADLINE_MS if self.spec.beside is None else NEIGHBOURS_DEADLINE_MS
 
     def _control_clients(self, names: list[str]) -> list[ControlClient]:
         return [
@@ -342,7 +344,7 @@ class Cluster:
                 raise LabError(ExitCode.PROCESS_DIED, death_line(process))
 
     def _check_ports(self, names: list[str]) -> None:
-        for name, host, port, key in self._ports():
+        for name, host, port, key in node_ports(self.spec):
             if name in names and not is_free(host, port):
                 raise LabError(
                     ExitCode.PORT_IN_USE,
@@ -350,28 +352,26 @@ class Cluster:
                     f"or change {key} in {self.config_path}",
                 )
 
-    def _ports(self) -> Iterator[tuple[str, str, int, str]]:
-        controller = self.spec.controller
-        yield CONTROLLER, controller.bind_host, controller.port, "controller.port"
-        for index, broker in enumerate(self.spec.brokers):
-            name = broker_node(broker.id)
-            yield name, broker.bind_host, broker.port, f"brokers[{index}].port"
-            yield name, "127.0.0.1", broker.control_port, f"brokers[{index}].control_port"
-
     def _spawn(self, name: str) -> None:
         options = self.controller_options if name == CONTROLLER else []
         if not any(each.is_running for each in self.processes.values()):
             self.run_id = new_run_id()
-        node = node_command(name, self.config_path, self.run_id)
+        is_other = bool(kind_of(self.spec, name))
+        if is_other:
+            node = neighbour_command(self.spec, name, self.run_dir, kafka_jars(cache_folder()))
+        else:
+            node = node_command(name, self.config_path, self.run_id)
         command = [*self._command_prefix, *node, *options]
-        begin = Process.start if self._command_prefix else Process.fork
+        begin = Process.start if self._command_prefix or is_other else Process.fork
         self.processes[name] = begin(name, command, self.log_file(name))
+        self.processes[name].is_foreign = is_other
         self.keep_notes()
 
     def _attach(self) -> None:
         for name, note in read_notes(self.run_dir).items():
             process = Process.attach(name, note.pid, note.started_at, Path(note.log_file))
             if process is not None:
+                process.is_foreign = bool(kind_of(self.spec, name))
                 self.processes[name] = process
                 self.run_id = note.run_id
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from jbodlab.processes.free_ports import LOOPBACK, free_ports
+from protocol.cluster_file.dump import dump_cluster_spec
 from protocol.cluster_file.spec import (
     BrokerSpec,
     ClusterSpec,
@@ -17,7 +18,7 @@ from protocol.cluster_file.spec import (
     LogDirSpec,
     MetricsSpec,
     TopicSpec,
-    dump_cluster_spec,
+    secured,
 )
 
 
@@ -34,6 +35,7 @@ class LabShape:
     metrics_to_topic: bool = False
     configs: Mapping[str, str] = field(default_factory=dict[str, str])
     topics: tuple[TopicSpec, ...] = ()
+    secure: bool = False
     emulate: Mapping[int, str] = field(default_factory=dict[int, str])
     """Broker id -> the Kafka release that it shows to clients."""
 
@@ -69,7 +71,7 @@ def write_lab_spec(folder: Path, shape: LabShape | None = None) -> Path:
         ),
     )
     file = folder / "cluster.yaml"
-    file.write_text(dump_cluster_spec(spec))
+    file.write_text(dump_cluster_spec(secured(spec, folder) if shape.secure else spec))
     return file
 
 

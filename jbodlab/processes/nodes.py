@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from jbodlab.asking.control import ControlClient
+from jbodlab.asking.own_security import security_at_controller
 from jbodlab.asking.rpc import BlockingClient
 from jbodlab.errors import LabError
+from jbodlab.processes.neighbours import ZOOKEEPER
 from jbodlab.processes.process import UNKNOWN_CODE, Process, fatal_signal
-from protocol.cluster_file.spec import BrokerSpec, ClusterSpec, ControllerSpec
-from protocol.faults.model import CONTROLLER_NODE
+from protocol.cluster_file.spec import BrokerSpec, ClusterSpec
+from protocol.faults.model import CONTROLLER_NODE, broker_id_of, broker_node
 from protocol.messages.api_versions import ApiVersionsRequest
-from protocol.security.listeners import protocol_between_nodes
 
 _TIMEOUT_MS: Final = 3000
 _LISTENS_TIMEOUT_S: Final = 1
@@ -61,9 +62,11 @@ def _absence(name: str, process: Process | None, log_file: Path) -> str:
 def _node_troubles(spec: ClusterSpec, process: Process) -> list[str]:
     ask_stacks = partial(_stacks, process)
     if process.name == CONTROLLER_NODE:
-        is_there = controller_answers(spec.controller)
+        is_there = controller_answers(spec)
         return [] if is_there else ["controller does not answer", *ask_stacks()]
-    broker = spec.broker(int(process.name.removeprefix("broker-")))
+    broker = broker_of(spec, process.name)
+    if broker is None or not broker.control_port:
+        return [] if listens(spec, process.name) else [f"{process.name} does not listen yet"]
     return broker_troubles(_control_client(broker), ask_stacks)
 
 
@@ -93,10 +96,13 @@ def broker_troubles(
 
 
 def all_serve(spec: ClusterSpec) -> bool:
-    """Tell whether the controller and every broker of a cluster serve."""
-    is_tls = protocol_between_nodes(spec.configs).is_tls
-    answers = listens(spec, CONTROLLER_NODE) if is_tls else controller_answers(spec.controller)
-    return answers and not any(broker_troubles(_control_client(broker)) for broker in spec.brokers)
+    """Tell whether the controller and every broker of jbodlab in a cluster serve.
+
+    By ZooKeeper the controller may be any broker; those of jbodlab tell whether they know it.
+    """
+    return (spec.zookeeper is not None or controller_answers(spec)) and not any(
+        broker_troubles(_control_client(broker)) for broker in spec.brokers
+    )
 
 
 # Any: JSON.
@@ -113,9 +119,14 @@ def status_troubles(told: Mapping[str, Any]) -> list[str]:
     return []
 
 
-def controller_answers(spec: ControllerSpec) -> bool:
+def controller_answers(spec: ClusterSpec) -> bool:
     """Tell whether the controller serves: it does not before it has replayed its journal."""
-    client = BlockingClient(spec.advertised_host, spec.port, timeout_ms=_TIMEOUT_MS)
+    client = BlockingClient(
+        spec.controller.advertised_host,
+        spec.controller.port,
+        timeout_ms=_TIMEOUT_MS,
+        security=security_at_controller(spec),
+    )
     try:
         client.request(ApiVersionsRequest(client_software_name="", client_software_version=""), 0)
     except OSError:
@@ -127,16 +138,57 @@ def controller_answers(spec: ControllerSpec) -> bool:
 
 def listens(spec: ClusterSpec, name: str) -> bool:
     """Tell whether anybody takes connections where clients reach a node: one in a container too."""
-    if name == CONTROLLER_NODE:
-        address = (spec.controller.advertised_host, spec.controller.port)
-    else:
-        broker = spec.broker(int(name.removeprefix("broker-")))
-        address = (broker.advertised_host, broker.advertised_port)
+    host, port = node_address(spec, name)
     try:
-        socket.create_connection(address, timeout=_LISTENS_TIMEOUT_S).close()
+        socket.create_connection((host, port), timeout=_LISTENS_TIMEOUT_S).close()
     except OSError:
         return False
     return True
+
+
+def node_address(spec: ClusterSpec, name: str) -> tuple[str, int]:
+    """Return host and port where clients reach a node, or brokers the controller or ZooKeeper."""
+    broker = broker_of(spec, name)
+    if broker is not None:
+        return broker.advertised_host, broker.advertised_port
+    if name == CONTROLLER_NODE:
+        return spec.controller.advertised_host, spec.controller.port
+    assert spec.beside is not None, f"{name} of a cluster without ZooKeeper of its own"
+    return "127.0.0.1", spec.beside.zookeeper_port
+
+
+def node_ports(spec: ClusterSpec) -> Iterator[tuple[str, str, int, str]]:
+    """Give every port of every node: its name, the host, the port, the key of the cluster file."""
+    controller, beside = spec.controller, spec.beside
+    yield CONTROLLER_NODE, controller.bind_host, controller.port, "controller.port"
+    if beside is not None:
+        yield ZOOKEEPER, "127.0.0.1", beside.zookeeper_port, "zookeeper.connect"
+        for index, broker in enumerate(beside.brokers):
+            key = f"beside.brokers[{index}].port"
+            yield broker_node(broker.id), broker.bind_host, broker.port, key
+    for index, broker in enumerate(spec.brokers):
+        name = broker_node(broker.id)
+        yield name, broker.bind_host, broker.port, f"brokers[{index}].port"
+        yield name, "127.0.0.1", broker.control_port, f"brokers[{index}].control_port"
+
+
+def broker_of(spec: ClusterSpec, name: str) -> BrokerSpec | None:
+    """Return the broker whose process has this name; None for any other node."""
+    broker_id = broker_id_of(name)
+    return None if broker_id is None else spec.broker(broker_id)
+
+
+def stop_in_turns(processes: Sequence[Process], deadline_ms: int) -> None:
+    """End nodes, those last whom others need for a clean end; each turn has the deadline.
+
+    Brokers of Apache Kafka come after those of jbodlab: one of them is the controller.
+    """
+    turns: list[list[Process]] = [[], [], []]
+    for each in processes:
+        is_last = each.name in (CONTROLLER_NODE, ZOOKEEPER)
+        turns[2 if is_last else int(each.is_foreign)].append(each)
+    for turn in turns:
+        stop_together(turn, deadline_ms)
 
 
 def stop_together(processes: Sequence[Process], deadline_ms: int) -> None:
@@ -158,7 +210,7 @@ def death_line(process: Process) -> str:
 
     code, ended_by = process.exit_code, process.ended_by()
     codes = ControllerExitCode if process.name == CONTROLLER_NODE else BrokerExitCode
-    known = [each.name.lower() for each in codes if each == code]
+    known = [each.name.lower() for each in codes if each == code and not process.is_foreign]
     meaning = f", {known[0].replace('_', ' ')}" if known else ""
     how = "" if code == UNKNOWN_CODE else f" with exit code {code}{meaning}"
     how = how if ended_by is None else f" by {ended_by}"

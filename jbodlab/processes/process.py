@@ -24,6 +24,7 @@ UNKNOWN_CODE: Final = -1
 STACKS_TIMEOUT_MS: Final = 2_000
 _POLL_S: Final = 0.01
 _GONE: Final = "gone"
+_ENDING: Final = "ending"
 _ENDED: Final = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD, _GONE)
 _TAIL_BYTES: Final = 64 * 1024
 """More than the stacks of all threads of a node take."""
@@ -45,6 +46,8 @@ class Process:
         self.log_file = log_file
         self.exit_code: int | None = None
         """Known only of children of this run."""
+        self.is_foreign = False
+        """Whether its exit codes are no ones of jbodlab."""
         self._handle = handle
         self._child = child
         self._started_at = handle.create_time()
@@ -203,9 +206,12 @@ class Process:
     def _state(self) -> str:
         """Return its state, as psutil names it; that of another process with its pid is not its."""
         try:
-            return self._handle.status() if self._handle.is_running() else _GONE
+            state = self._handle.status() if self._handle.is_running() else _GONE
+            # Its first thread has ended; while others live they hold its ports and files.
+            is_ending = state == psutil.STATUS_ZOMBIE and self._handle.num_threads() > 1
         except psutil.NoSuchProcess:
             return _GONE
+        return _ENDING if is_ending else state
 
     def _signal(self, number: int) -> None:
         if self.is_running:

@@ -7,7 +7,7 @@ Authorizer.authorizeByResourceType.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from protocol.acls.model import (
     WILDCARD,
@@ -34,8 +34,15 @@ IMPLIES: Final[dict[AclOperation, frozenset[AclOperation]]] = {
     ),
 }
 """Operation -> those that allow it when they are allowed; a denied one denies only itself."""
+DECISIONS_MAX: Final = 4_096
+"""So many are remembered until other ACLs come; the oldest goes first."""
+NAME_CHARACTERS_MAX: Final = 255
+"""A decision about a longer name is not remembered: clients choose names."""
 _ANY_NAME: Final = "hardcode"
 """The name that Kafka asks about to let super users through, whatever the ACLs of a type say."""
+
+
+_Asked: TypeAlias = tuple[str, str, AclOperation, AclResourceType, str]
 
 
 class Rule(NamedTuple):
@@ -101,6 +108,8 @@ class Authorizer:
         self._super_users = frozenset(super_users)
         self._allows_if_no_acl = allows_if_no_acl
         self._types: dict[int, _OfType] = {}
+        self._decisions: dict[_Asked, Rule] = {}
+        """Who asks, asks again: with its words for the log a decision costs ten times a look."""
         self._is_loaded = False
 
     def replace(self, bindings: Iterable[AclBinding]) -> None:
@@ -111,6 +120,7 @@ class Authorizer:
         for of_type in types.values():
             of_type.finish()
         self._types = types
+        self._decisions.clear()
         self._is_loaded = True
 
     def is_allowed(
@@ -133,6 +143,24 @@ class Authorizer:
         name: str,
     ) -> Rule:
         """Return the same, with the reason."""
+        asked = (principal, host, operation, resource_type, name)
+        found = self._decisions.get(asked)
+        if found is None:
+            found = self._decided(*asked)
+            if len(name) <= NAME_CHARACTERS_MAX:
+                if len(self._decisions) >= DECISIONS_MAX:
+                    del self._decisions[next(iter(self._decisions))]
+                self._decisions[asked] = found
+        return found
+
+    def _decided(
+        self,
+        principal: str,
+        host: str,
+        operation: AclOperation,
+        resource_type: AclResourceType,
+        name: str,
+    ) -> Rule:
         if principal in self._super_users:
             return Rule(is_allowed=True, reason="SuperUser")
         of_type = self._types.get(resource_type)

@@ -6,6 +6,7 @@ AclOperation.java, AclEntry.scala.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum
 from typing import Final, NamedTuple
 
@@ -114,3 +115,8 @@ OPERATIONS: Final[dict[AclResourceType, tuple[AclOperation, ...]]] = {
     AclResourceType.USER: (AclOperation.CREATE_TOKENS, AclOperation.DESCRIBE_TOKENS),
 }
 """Which operations there are on each resource. Source: AclEntry.supportedOperations."""
+
+
+def operation_bits(operations: Iterable[AclOperation]) -> int:
+    """Return operations as answers tell authorized ones: a bit for each."""
+    return sum(1 << operation for operation in operations)

@@ -6,42 +6,26 @@ Knows no file, no folder and no frozen spec.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Annotated, Any, Final, TypeAlias
+from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
 
+from protocol.cluster_file.configs_text import config_text
+from protocol.cluster_file.fault_checks import fault_mistakes, normal_path
+from protocol.cluster_file.listener_checks import broker_listener_mistakes
+from protocol.cluster_file.secure import OWN_KEYS
 from protocol.configs.broker import BROKER_KEYS
+from protocol.configs.listener_keys import columns_of_listeners
 from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.configs.parsing import config_mistakes
 from protocol.configs.topic import TOPIC_KEYS
 from protocol.configs.types import ALL_LOG_DIRS, ConfigKey
 from protocol.document_shape import Leaves, Path, place, shape_mistakes, shown
-from protocol.faults.document import read_fault
-from protocol.faults.model import (
-    ANY_NODE,
-    CLIENT_NODE,
-    CONTROLLER_NODE,
-    Fault,
-    NodeFault,
-    broker_id_of,
-    broker_in_charge,
-)
 from protocol.releases import RELEASES
-from protocol.security.listeners import (
-    INTER_BROKER_LISTENER,
-    INTER_BROKER_PROTOCOL,
-    LISTENERS,
-    ListenersError,
-    SecurityProtocol,
-    listeners_of,
-    plain_listener,
-    protocol_between_nodes,
-)
 
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
 Name: TypeAlias = Annotated[str, Meta(min_length=1)]
-Ms: TypeAlias = Annotated[int, Meta(ge=0)]
 PositiveMs: TypeAlias = Annotated[int, Meta(ge=1)]
 Configs: TypeAlias = dict[str, str | int | float | bool | None]
 Release: TypeAlias = str | float
@@ -70,6 +54,9 @@ class ZookeeperDocument(Struct, kw_only=True):
 
     connect: Name | None = None
     session_timeout_ms: PositiveMs = 18_000
+    set_acl: bool = False
+    username: Name | None = None
+    password: Name | None = None
 
 
 class LogDirDocument(Struct, kw_only=True):
@@ -94,6 +81,23 @@ class BrokerDocument(Struct, kw_only=True):
     configs: Configs = {}
 
 
+class NeighbourDocument(Struct, kw_only=True):
+    """``beside.brokers[]``."""
+
+    id: Annotated[int, Meta(ge=0)]
+    port: Port
+    rack: Name | None = None
+    log_dirs: list[LogDirDocument]
+    configs: Configs = {}
+
+
+class BesideDocument(Struct, kw_only=True):
+    """``beside:``."""
+
+    kafka: Literal["3.9.2"] | None = None
+    brokers: list[NeighbourDocument] = []
+
+
 class TopicDocument(Struct, kw_only=True):
     """``topics[]``."""
 
@@ -101,13 +105,6 @@ class TopicDocument(Struct, kw_only=True):
     partitions: Annotated[int, Meta(ge=1)] = 1
     replication_factor: Annotated[int, Meta(ge=1)] = 1
     configs: Configs = {}
-
-
-class FaultTimes(Struct, kw_only=True):
-    """When a fault of ``faults[]`` begins and ends; its other keys are the fault's."""
-
-    at_ms: Ms
-    until_ms: Ms | None = None
 
 
 class MetricsDocument(Struct, kw_only=True):
@@ -125,7 +122,9 @@ class ClusterDocument(Struct, kw_only=True):
     controller: ControllerDocument
     brokers: list[BrokerDocument]
     zookeeper: ZookeeperDocument = msgspec.field(default_factory=ZookeeperDocument)
+    beside: BesideDocument = msgspec.field(default_factory=BesideDocument)
     emulate: Release | None = None
+    secure: bool = False
     topics: list[TopicDocument] = []
     faults: list[dict[str, Any]] = []
     configs: Configs = {}
@@ -149,18 +148,9 @@ def read_document(
     return msgspec.convert(content, ClusterDocument), []
 
 
-def config_text(configs: Mapping[str, Any]) -> dict[str, str]:
-    """Return configurations as Kafka writes them: YAML's true becomes ``true``, 2 becomes ``2``."""
-    return {name: _text(value) for name, value in configs.items() if value is not None}
-
-
 def release_text(release: Release | None) -> str | None:
     """Return the name of a Kafka release, which YAML may have read as a number."""
     return None if release is None else str(release)
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _empty_list_mistakes(leaves: Leaves) -> Iterator[str]:
@@ -169,9 +159,16 @@ def _empty_list_mistakes(leaves: Leaves) -> Iterator[str]:
             yield f"{place(path)}: must not be empty"
 
 
+def _ids(leaves: Leaves) -> Leaves:
+    """Return the ids that differ; with ZooKeeper the controller has that of its broker."""
+    has_zookeeper = leaves.get(("zookeeper", "connect")) is not None
+    without = "controller" if has_zookeeper else ""
+    return {path: each for path, each in _values(leaves, "id").items() if path[0] != without}
+
+
 def _duplicate_mistakes(leaves: Leaves) -> Iterator[str]:
     for kind, values in (
-        ("id", _values(leaves, "id")),
+        ("id", _ids(leaves)),
         ("port", _ports(leaves)),
         ("directory", _directories(leaves)),
         (
@@ -204,19 +201,16 @@ def _ports(leaves: Leaves) -> Leaves:
 
 def _directories(leaves: Leaves) -> Leaves:
     return {
-        path: _normal(value)
+        path: normal_path(value)
         for path, value in leaves.items()
         if path[-1] in ("path", "data_dir", "dump_dir")
     }
 
 
-def _normal(path: str) -> str:
-    parts = [part for part in path.split("/") if part not in ("", ".")]
-    return ("/" if path.startswith("/") else "") + "/".join(parts)
-
-
 def _topic_mistakes(leaves: Leaves) -> Iterator[str]:
     broker_count = leaves.get(("brokers",))
+    if broker_count is not None:
+        broker_count += leaves.get(("beside", "brokers"), 0)
     for path, factor in _values(leaves, "replication_factor").items():
         if broker_count is not None and factor > broker_count:
             yield f"{place(path)}: must be <= {broker_count}, the number of brokers, is {factor}"
@@ -235,7 +229,8 @@ def _session_mistakes(leaves: Leaves) -> Iterator[str]:
 def _log_dirs_by_broker(leaves: Leaves) -> dict[Any, list[str]]:
     dirs_of: dict[Any, list[str]] = {}
     for path, value in _values(leaves, "path").items():
-        dirs_of.setdefault(leaves.get((*path[:2], "id")), []).append(_normal(value))
+        if path[0] == "brokers":
+            dirs_of.setdefault(leaves.get((*path[:2], "id")), []).append(normal_path(value))
     return dirs_of
 
 
@@ -244,73 +239,19 @@ def _cordon_mistakes(leaves: Leaves) -> Iterator[str]:
     dirs_of = _log_dirs_by_broker(leaves)
     for path, configs in _values(leaves, "configs").items():
         text = config_text(configs).get(CORDONED_LOG_DIRS, ALL_LOG_DIRS)
-        if path[0] == "topics" or text in ("", ALL_LOG_DIRS):
+        if path[0] in ("topics", "beside") or text in ("", ALL_LOG_DIRS):
             continue
         brokers = [leaves.get((*path[:2], "id"))] if path[0] == "brokers" else list(dirs_of)
         for broker in brokers:
             known = ("", ALL_LOG_DIRS, *dirs_of.get(broker, ()))
             for entry in map(str.strip, text.split(",")):
-                if _normal(entry) not in known:
+                if normal_path(entry) not in known:
                     key = f"{place(path)}.{CORDONED_LOG_DIRS}"
                     yield f"{key}: broker {broker} has no log dir {entry}"
 
 
-_OTHER_NODES: Final = (CONTROLLER_NODE, CLIENT_NODE, ANY_NODE)
-"""That a fault may be about, beside brokers."""
-FAULT_TIMES: Final = ("at_ms", "until_ms")
-"""Keys of ``faults[]`` beside those of the fault."""
-
-
 def _fault_mistakes(leaves: Leaves) -> Iterator[str]:
-    dirs_of = _log_dirs_by_broker(leaves)
-    for path, content in leaves.items():
-        if path[0] == "faults" and len(path) == 2:
-            yield from _fault_times_mistakes(content, path)
-            fault, mistakes = read_fault(content, path=path, other_keys=FAULT_TIMES)
-            yield from mistakes
-            yield from _unknown_node_mistakes(content, path, list(dirs_of))
-            yield from _unknown_log_dir_mistakes(content, path, dirs_of)
-            if fault is not None:
-                yield from _foreign_mistakes(fault, path)
-
-
-def _fault_times_mistakes(content: Mapping[str, Any], path: Path) -> Iterator[str]:
-    leaves: Leaves = {}
-    times = {key: content[key] for key in FAULT_TIMES if key in content}
-    yield from shape_mistakes(times, FaultTimes, path, leaves)
-    at_ms, until_ms = leaves.get((*path, "at_ms")), leaves.get((*path, "until_ms"))
-    if at_ms is not None and until_ms is not None and until_ms <= at_ms:
-        yield f"{place((*path, 'until_ms'))}: must be > at_ms ({at_ms}), is {until_ms}"
-
-
-def _unknown_node_mistakes(
-    content: Mapping[str, Any], path: Path, broker_ids: list[Any]
-) -> Iterator[str]:
-    if "broker" in content and content["broker"] not in broker_ids:
-        yield f"{place((*path, 'broker'))}: there is no broker {content['broker']}"
-    for key in ("node", "from", "to"):
-        node = content.get(key, ANY_NODE)
-        if node not in _OTHER_NODES and broker_id_of(str(node)) not in broker_ids:
-            yield f"{place((*path, key))}: there is no node {node}"
-
-
-def _unknown_log_dir_mistakes(
-    content: Mapping[str, Any], path: Path, dirs_of: Mapping[Any, list[str]]
-) -> Iterator[str]:
-    broker_id = content.get("broker", broker_id_of(str(content.get("node"))))
-    log_dir = content.get("log_dir")
-    known = dirs_of.get(broker_id)
-    if isinstance(log_dir, str) and known is not None and _normal(log_dir) not in known:
-        yield f"{place((*path, 'log_dir'))}: broker {broker_id} has no log dir {log_dir}"
-
-
-def _foreign_mistakes(fault: Fault, path: Path) -> Iterator[str]:
-    """Refuse what a broker cannot do to itself."""
-    if isinstance(fault, NodeFault):
-        outside = "is done from outside: by `jbodlab brokers` or by a scenario"
-        yield f"{place((*path, 'mode'))}: {fault.mode.value} {outside}"
-    elif broker_in_charge(fault) is None:
-        yield f"{place(path)}: names no broker"
+    return fault_mistakes(leaves, _log_dirs_by_broker(leaves))
 
 
 def _release_mistakes(leaves: Leaves) -> Iterator[str]:
@@ -321,51 +262,74 @@ def _release_mistakes(leaves: Leaves) -> Iterator[str]:
 
 def _config_mistakes(leaves: Leaves, reserved: tuple[str, ...]) -> Iterator[str]:
     for path, configs in _values(leaves, "configs").items():
+        if path[0] == "beside":
+            continue  # Apache Kafka judges them.
         columns: Mapping[str, ConfigKey] = TOPIC_KEYS if path[0] == "topics" else BROKER_KEYS
         for name in configs:
             if name in reserved and columns is BROKER_KEYS:
                 yield f"{place(path)}.{name}: is set by the keys of the broker itself"
+        if columns is BROKER_KEYS:
+            columns = {**BROKER_KEYS, **columns_of_listeners(configs)}
         for mistake in config_mistakes(columns, config_text(configs)):
             yield f"{place(path)}.{mistake.name}: {mistake.text}"
 
 
 def _listener_mistakes(leaves: Leaves) -> Iterator[str]:
-    """Check the listeners of each broker, with what is set for all of them."""
-    of_all: dict[str, Any] = leaves.get(("configs",)) or {}
-    taken = {value: path for path, value in _ports(leaves).items()}
-    for path, port in _values(leaves, "port").items():
-        if path[0] != "brokers":
-            continue
-        configs = config_text({**of_all, **(leaves.get((*path[:-1], "configs")) or {})})
-        where: Path = (*path[:-1], "configs")
-        try:
-            found = listeners_of(configs, plain_listener(LOOPBACK, port, LOOPBACK, port))
-        except ListenersError as error:
-            yield f"{place(where)}.{error.key}: {error.text}"
-            continue
-        others = [each.port for each in found if each.port != port]
-        plain = [each.port for each in found if each.protocol is SecurityProtocol.PLAINTEXT]
-        if port not in plain:
-            yield (
-                f"{place(path)}: must be the port of a listener of PLAINTEXT, which may be on "
-                f"loopback: jbodlab's own tools come by it; is {port}"
-            )
-        for other in others:
-            if other in taken:
-                yield f"{place(where)}.{LISTENERS}: port {other} is taken by {place(taken[other])}"
-            taken[other] = (*where, LISTENERS)
-        if found[0].protocol is not _protocol_of_all(of_all):
-            yield (
-                f"{place(where)}: {INTER_BROKER_LISTENER} or {INTER_BROKER_PROTOCOL} must be set "
-                "in the configs of the cluster: the controller speaks the same protocol"
-            )
+    return broker_listener_mistakes(leaves, _ports(leaves))
 
 
-def _protocol_of_all(of_all: Mapping[str, Any]) -> SecurityProtocol | None:
-    try:
-        return protocol_between_nodes(config_text(of_all))
-    except ListenersError:
-        return None
+def _secure_mistakes(leaves: Leaves) -> Iterator[str]:
+    """Refuse what ``secure`` sets itself."""
+    if not leaves.get(("secure",)):
+        return
+    if leaves.get(("zookeeper", "connect")) is not None:
+        yield "secure: a cluster of Apache Kafka says itself how its brokers are secured"
+    for path, configs in _values(leaves, "configs").items():
+        for name in OWN_KEYS:
+            if name in configs and path[0] not in ("topics", "beside"):
+                yield f"{place(path)}.{name}: is set by `secure: true`; remove one of both"
+
+
+def _zookeeper_mistakes(leaves: Leaves) -> Iterator[str]:
+    """Refuse a login that is half, is missing, or has nobody to log in at."""
+    username, password = (leaves.get(("zookeeper", key)) for key in ("username", "password"))
+    if (username is None) != (password is None):
+        yield "zookeeper: username and password go together; set both, or none"
+    if leaves.get(("zookeeper", "set_acl")) and username is None:
+        yield "zookeeper.set_acl: needs zookeeper.username and password, who alone may change it"
+    if username is not None and leaves.get(("beside", "kafka")) is not None:
+        yield "zookeeper.username: the ZooKeeper `beside` asks for no login; remove one of both"
+
+
+def _beside_mistakes(leaves: Leaves) -> Iterator[str]:
+    """Check what is needed to start Apache Kafka and its ZooKeeper here."""
+    has_kafka = leaves.get(("beside", "kafka")) is not None
+    if not has_kafka and leaves.get(("beside", "brokers")):
+        yield 'beside.kafka: is missing; it names the release, "3.9.2"'
+    if not has_kafka:
+        return
+    brokers = [path[:-1] for path in _values(leaves, "id") if path[0] != "controller"]
+    known = [leaves.get((*broker, "rack")) for broker in brokers]
+    if None in known and any(each is not None for each in known):
+        yield (
+            "beside: all brokers must have a rack, or none: Apache Kafka's controller creates no "
+            "topic where only some have one"
+        )
+    connect = leaves.get(("zookeeper", "connect"))
+    if connect is None or zookeeper_address(connect) is None:
+        yield (
+            f'zookeeper.connect: must be "{LOOPBACK}:PORT", perhaps with a chroot, where ZooKeeper '
+            f"is started `beside` the brokers, is {shown(connect)}"
+        )
+    elif (port := zookeeper_address(connect)) in (known := _ports(leaves)).values():
+        taken = next(path for path, each in known.items() if each == port)
+        yield f"zookeeper.connect: port {port} is taken by {place(taken)}"
+
+
+def zookeeper_address(connect: str) -> int | None:
+    """Return the port of one ZooKeeper on this machine; None for any other, or for several."""
+    host, _, port = connect.partition("/")[0].partition(":")
+    return int(port) if host in (LOOPBACK, "localhost") and port.isdecimal() else None
 
 
 _CHECKS: Final[tuple[Callable[[Leaves], Iterator[str]], ...]] = (
@@ -377,4 +341,7 @@ _CHECKS: Final[tuple[Callable[[Leaves], Iterator[str]], ...]] = (
     _cordon_mistakes,
     _release_mistakes,
     _listener_mistakes,
+    _secure_mistakes,
+    _beside_mistakes,
+    _zookeeper_mistakes,
 )

@@ -10,27 +10,33 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from protocol.cluster_file.configs_text import config_text
 from protocol.cluster_file.document import (
-    FAULT_TIMES,
+    LOOPBACK,
+    BesideDocument,
     BrokerDocument,
     ClusterDocument,
     ControllerDocument,
+    NeighbourDocument,
     TopicDocument,
-    ZookeeperDocument,
-    config_text,
     read_document,
     release_text,
+    zookeeper_address,
 )
+from protocol.cluster_file.fault_checks import FAULT_TIMES
+from protocol.cluster_file.secure import secure_configs, secure_dir, secure_listeners
 from protocol.cluster_file.text import read_text_file
 from protocol.cluster_file.yaml import read_yaml
+from protocol.cluster_file.zookeeper import ZookeeperSpec, zookeeper_spec
 from protocol.configs.broker import KEYS_OF_THE_SPEC
+from protocol.configs.listener_keys import key_of_listener
 from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.configs.security import FILE_KEYS
 from protocol.configs.types import ALL_LOG_DIRS
-from protocol.faults.document import fault_content, read_fault
+from protocol.faults.document import read_fault
 from protocol.faults.model import BrokerFault, DiskFault, NodeFault
 from protocol.features import cluster_release
-from protocol.security.listeners import Listener, listeners_of, plain_listener
+from protocol.security.listeners import Listener, control_plane_of, listeners_of, plain_listener
 
 MIB: Final = 1 << 20
 
@@ -88,9 +94,15 @@ class BrokerSpec:
 
     @property
     def listeners(self) -> tuple[Listener, ...]:
-        """Where it listens; what brokers and the controller connect to comes first."""
+        """Where it listens; what other brokers connect to comes first."""
         own = plain_listener(self.bind_host, self.port, self.advertised_host, self.advertised_port)
         return listeners_of(self.configs, own)
+
+    @property
+    def control_listener(self) -> Listener:
+        """The one that the controller connects to."""
+        listeners, name = self.listeners, control_plane_of(self.configs).listener
+        return next((each for each in listeners if each.name == name), listeners[0])
 
     emulate: str | None = None
     """The Kafka release that clients see, such as "2.4"; None shows them all that is served."""
@@ -130,12 +142,14 @@ class MetricsSpec:
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
-class ZookeeperSpec:
-    """Where brokers find the controller of an Apache Kafka cluster in ZooKeeper mode."""
+class BesideSpec:
+    """Brokers of Apache Kafka in the same cluster, started here with their ZooKeeper."""
 
-    connect: str
-    """``host:port`` by comma, then the chroot, as Kafka's ``zookeeper.connect``."""
-    session_timeout_ms: int
+    kafka: str
+    """The release, such as "3.9.2"."""
+    brokers: tuple[BrokerSpec, ...]
+    """Without control ports; ``configs`` are Apache Kafka's own."""
+    zookeeper_port: int
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,12 +164,28 @@ class ClusterSpec:
     configs: Mapping[str, str]
     metrics: MetricsSpec
     zookeeper: ZookeeperSpec | None = None
-    """With it the controller is a broker of Apache Kafka, and ``controller`` is nobody."""
+    """With it the controller is one of the brokers that stand for election there."""
+    beside: BesideSpec | None = None
+
+    @property
+    def all_brokers(self) -> tuple[BrokerSpec, ...]:
+        """The brokers of jbodlab, then those of Apache Kafka that are started beside them."""
+        return self.brokers if self.beside is None else (*self.brokers, *self.beside.brokers)
+
+    @property
+    def stands_for_election(self) -> bool:
+        """Whether ``controller`` leads a cluster with ZooKeeper, with the id of its broker."""
+        is_own = any(broker.id == self.controller.id for broker in self.brokers)
+        return self.zookeeper is not None and is_own
 
     @property
     def cluster_release(self) -> str | None:
-        """By which the cluster finalizes features: that of its oldest broker; None: the newest."""
-        return cluster_release(broker.emulate for broker in self.brokers)
+        """By which the cluster finalizes features: that of its oldest broker; None: the newest.
+
+        With ZooKeeper the other brokers are of 3.9.
+        """
+        others = () if self.zookeeper is None else ("3.9",)
+        return cluster_release((*(broker.emulate for broker in self.brokers), *others))
 
     @property
     def broker_count_max(self) -> int:
@@ -163,12 +193,12 @@ class ClusterSpec:
         return len(self.brokers) if self.zookeeper is None else 2**15 - 1
 
     def broker(self, broker_id: int) -> BrokerSpec:
-        """Return one broker.
+        """Return one broker, of whichever kind.
 
         Raises:
             KeyError: there is none with this id.
         """
-        for broker in self.brokers:
+        for broker in self.all_brokers:
             if broker.id == broker_id:
                 return broker
         raise KeyError(broker_id)
@@ -224,14 +254,27 @@ def _checked(content: Any, mistakes: list[str], base_dir: Path, source: str) -> 
     document, more = read_document(content, reserved=KEYS_OF_THE_SPEC)
     if document is None or mistakes or more:
         raise SpecError(source, [*mistakes, *more])
-    return _cluster(document, base_dir)
+    spec = _cluster(document, base_dir)
+    return secured(spec, base_dir, source) if document.secure else spec
 
 
-def dump_cluster_spec(spec: ClusterSpec) -> str:
-    """Return a text of ``cluster.yaml`` that loads to the same spec, wherever it lies."""
-    import yaml  # noqa: PLC0415 - kept out of the start of processes that never dump
-
-    return yaml.safe_dump(_document(spec), sort_keys=False)
+def secured(spec: ClusterSpec, base_dir: Path, source: str = "") -> ClusterSpec:
+    """Return a cluster whose nodes and clients come in by SASL_SSL alone; what it sets wins."""
+    of_all = secure_configs(f"{base_dir}/{secure_dir(source)}")
+    brokers = tuple(
+        dataclasses.replace(
+            each,
+            configs={
+                **of_all,
+                **secure_listeners(
+                    (each.bind_host, each.port), (each.advertised_host, each.advertised_port)
+                ),
+                **each.configs,
+            },
+        )
+        for each in spec.brokers
+    )
+    return dataclasses.replace(spec, brokers=brokers, configs={**of_all, **spec.configs})
 
 
 def _cluster(document: ClusterDocument, base_dir: Path) -> ClusterSpec:
@@ -250,7 +293,8 @@ def _cluster(document: ClusterDocument, base_dir: Path) -> ClusterSpec:
             interval_ms=document.metrics.interval_ms,
             to_topic=document.metrics.to_topic,
         ),
-        zookeeper=_zookeeper(document.zookeeper),
+        zookeeper=zookeeper_spec(document.zookeeper),
+        beside=_beside(document.beside, document.zookeeper.connect, base_dir),
     )
 
 
@@ -266,10 +310,28 @@ def _controller(document: ControllerDocument, data_dir: str) -> ControllerSpec:
     )
 
 
-def _zookeeper(document: ZookeeperDocument) -> ZookeeperSpec | None:
-    if document.connect is None:
+def _beside(document: BesideDocument, connect: str | None, base_dir: Path) -> BesideSpec | None:
+    if document.kafka is None:
         return None
-    return ZookeeperSpec(connect=document.connect, session_timeout_ms=document.session_timeout_ms)
+    port = zookeeper_address(connect or "")
+    assert port is not None, "checked by read_document"
+    brokers = tuple(_neighbour(each, base_dir) for each in document.brokers)
+    return BesideSpec(kafka=document.kafka, brokers=brokers, zookeeper_port=port)
+
+
+def _neighbour(document: NeighbourDocument, base_dir: Path) -> BrokerSpec:
+    paths = [str(base_dir / each.path) for each in document.log_dirs]
+    return BrokerSpec(
+        id=document.id,
+        bind_host=LOOPBACK,
+        port=document.port,
+        advertised_host=LOOPBACK,
+        advertised_port=document.port,
+        control_port=0,
+        rack=document.rack,
+        log_dirs=tuple(LogDirSpec(path=path, capacity_bytes=None) for path in paths),
+        configs=config_text(document.configs),
+    )
 
 
 def _broker(document: BrokerDocument, cluster: ClusterDocument, base_dir: Path) -> BrokerSpec:
@@ -301,8 +363,10 @@ def _broker(document: BrokerDocument, cluster: ClusterDocument, base_dir: Path) 
 def _configs(configs: Mapping[str, Any], base_dir: Path) -> dict[str, str]:
     """Return Kafka's texts; files and log dirs named among them become absolute (KAFKA-20901)."""
     texts = config_text(configs)
-    for name in FILE_KEYS:
-        if texts.get(name):
+    for name in texts:
+        of_listener = key_of_listener(name)
+        key = name if of_listener is None else of_listener[1]
+        if key in FILE_KEYS and texts[name]:
             texts[name] = str(base_dir / texts[name])
     cordoned = texts.get(CORDONED_LOG_DIRS, ALL_LOG_DIRS)
     if cordoned not in ("", ALL_LOG_DIRS):
@@ -327,23 +391,3 @@ def _fault(content: Mapping[str, Any], base_dir: Path) -> FaultSpec:
     if isinstance(fault, DiskFault) and fault.log_dir is not None:
         fault = dataclasses.replace(fault, log_dir=str(base_dir / fault.log_dir))
     return FaultSpec(at_ms=content["at_ms"], fault=fault, until_ms=content.get("until_ms"))
-
-
-def _document(spec: ClusterSpec) -> dict[str, Any]:
-    document = dataclasses.asdict(spec)
-    for broker in document["brokers"]:
-        for log_dir in broker["log_dirs"]:
-            capacity_bytes = log_dir.pop("capacity_bytes")
-            log_dir["capacity_mib"] = None if capacity_bytes is None else capacity_bytes / MIB
-        broker["log_dirs"] = list(broker["log_dirs"])
-    for name in ("brokers", "topics"):
-        document[name] = list(document[name])
-    if spec.zookeeper is None:
-        del document["zookeeper"]
-    document["faults"] = [_fault_document(fault) for fault in spec.faults]
-    return document
-
-
-def _fault_document(spec: FaultSpec) -> dict[str, Any]:
-    times = {"at_ms": spec.at_ms, "until_ms": spec.until_ms}
-    return {**times, **fault_content(spec.fault)}

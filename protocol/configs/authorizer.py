@@ -18,7 +18,7 @@ ACL_AUTHORIZER: Final = "kafka.security.authorizer.AclAuthorizer"
 """Values of ``authorizer.class.name``, which decide alike; other classes cannot be loaded here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(init=False, repr=False, eq=False, frozen=True, slots=True, kw_only=True)
 class AuthorizerConfig(CoordinationConfig):
     """What a broker's configuration says of its authorizer."""
 

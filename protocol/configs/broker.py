@@ -212,6 +212,12 @@ class BrokerConfig(SecurityConfig):
     leader_imbalance_per_broker_percentage: int = key(
         ConfigType.INT, 10, "Share of a broker's partitions led elsewhere that is tolerated."
     )
+    controller_socket_timeout_ms: int = key(
+        ConfigType.INT,
+        30000,
+        "How long the controller waits for a broker's answer before it asks again.",
+        at_least(1),
+    )
     follower_replication_throttled_rate: int = key(
         ConfigType.LONG,
         LONG_MAX,
@@ -264,6 +270,21 @@ class BrokerConfig(SecurityConfig):
     replication_quota_window_size_seconds: int = key(
         ConfigType.INT, 1, "Length of one such sample.", at_least(1)
     )
+    quota_window_num: int = key(
+        ConfigType.INT, 11, "Samples kept to measure what clients do.", at_least(1)
+    )
+    quota_window_size_seconds: int = key(
+        ConfigType.INT, 1, "Length of one such sample.", at_least(1)
+    )
+    controller_quota_window_num: int = key(
+        ConfigType.INT,
+        11,
+        "Samples of controller mutations that may be saved up.",
+        at_least(1),
+    )
+    controller_quota_window_size_seconds: int = key(
+        ConfigType.INT, 1, "Length of one such sample.", at_least(1)
+    )
     connections_max_idle_ms: int = key(
         ConfigType.LONG, 600000, "Connections without traffic for so long are closed."
     )
@@ -313,6 +334,9 @@ class BrokerConfig(SecurityConfig):
     )
     max_connections: int = key(
         ConfigType.INT, INT_MAX, "Connections at a time; more are closed.", at_least(0)
+    )
+    max_connection_creation_rate: int = key(
+        ConfigType.INT, INT_MAX, "Connections a second; further ones wait up to 1 s.", at_least(0)
     )
     max_connections_per_ip: int = key(
         ConfigType.INT, INT_MAX, "Connections of one address at a time.", at_least(0)

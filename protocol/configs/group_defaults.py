@@ -27,7 +27,7 @@ def _largest(name: str, value: int, check: Check) -> Any:
     return key(ConfigType.INT, value, f"Largest {name} that a group may set.", check)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(init=False, repr=False, eq=False, frozen=True, slots=True, kw_only=True)
 class GroupDefaults(TopicDefaults):
     """What a broker gives to groups that say nothing, and its bounds."""
 

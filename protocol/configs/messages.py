@@ -25,8 +25,18 @@ CHANGED_GROUP_CONFIGS: Final = ":groups"
 """The row of an UpdateMetadata that tells brokers to ask for groups' configs; no topic's name."""
 CHANGED_ACLS: Final = ":acls"
 """The row that tells brokers with an authorizer to ask for the ACLs."""
+CHANGED_CLIENT_QUOTAS: Final = ":quotas"
+"""The row that tells brokers to ask for clients' quotas."""
 CHANGED_SCRAM_CREDENTIALS: Final = ":scram"
 """The row that tells brokers with a listener of SASL to ask for the stored SCRAM credentials."""
+CHANGED_DELEGATION_TOKENS: Final = ":tokens"
+"""The row that tells brokers with a secret key for tokens to ask for the delegation tokens."""
+DELEGATION_TOKENS: Final = 126
+"""The type of resource, none of Kafka's, under which brokers keep tokens at the controller.
+
+A resource for each, with ``TOKEN`` as its only config.
+"""
+TOKEN: Final = "token"
 SCRAM_CREDENTIALS: Final = 127
 """The type of resource, none of Kafka's, under which the controller tells them to brokers alone."""
 

@@ -12,6 +12,7 @@ from itertools import dropwhile
 from typing import Any, Final, NamedTuple
 
 from protocol.configs.broker import BROKER_KEYS, BrokerConfig
+from protocol.configs.listener_keys import columns_of_listeners, key_of_listener, of_all_listeners
 from protocol.configs.topic import TOPIC_KEYS, TopicConfig
 from protocol.configs.topic_defaults import TopicDefaults
 from protocol.configs.types import (
@@ -33,10 +34,12 @@ from protocol.errors import ErrorCode, KafkaError
 def broker_config(overrides: Mapping[str, str | None]) -> BrokerConfig:
     """Build a broker's configuration from what is set, by Kafka's names.
 
+    What is set for single listeners has no part in it.
+
     Raises:
         KafkaError: INVALID_CONFIG, for an unknown name or a bad value.
     """
-    values = parse_all(BROKER_KEYS, overrides, scope="broker")
+    values = parse_all(BROKER_KEYS, of_all_listeners(overrides), scope="broker")
     return BrokerConfig(**by_field(values))
 
 
@@ -184,7 +187,19 @@ def describe_broker_configs(broker: BrokerOverrides) -> list[DescribedConfig]:
         described_config(column, broker_synonyms(column.name, broker))
         for column in BROKER_KEYS.values()
         if not column.internal and not (column.dynamic_only and not _is_set(column.name, broker))
+    ] + [
+        _describe_listener_key(column, broker)
+        for column in columns_of_listeners(broker.static).values()
     ]
+
+
+def _describe_listener_key(column: ConfigKey, broker: BrokerOverrides) -> DescribedConfig:
+    """Describe a key of one listener, behind which is that of all of them."""
+    found = key_of_listener(column.name)
+    assert found is not None
+    own = ConfigSynonym(column.name, broker.static[column.name], ConfigSource.STATIC_BROKER_CONFIG)
+    described = described_config(column, [own, *broker_synonyms(found[1], broker)])
+    return replace(described, is_read_only=True)
 
 
 def describe_dynamic_configs(

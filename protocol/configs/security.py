@@ -1,7 +1,7 @@
-"""Broker keys of security: listeners, TLS, SASL.
+"""Broker keys of security: listeners, TLS, SASL, delegation tokens.
 
 Only keys that something here reads. Source: SocketServerConfigs.java, SslConfigs.java,
-BrokerSecurityConfigs.java (3.9).
+BrokerSecurityConfigs.java, DelegationTokenManagerConfigs.java (3.9).
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ from protocol.configs.types import ConfigType, key
 from protocol.principal_mapping import MappingRulesError, PrincipalMapping
 
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
-FILE_KEYS: Final = ("ssl.keystore.location", "ssl.truststore.location")
+"""Of users with passwords; they are offered unless the configuration says otherwise."""
+SERVED_MECHANISMS: Final = (*MECHANISMS, "OAUTHBEARER")
+FILE_KEYS: Final = (
+    "ssl.keystore.location",
+    "ssl.truststore.location",
+    "jbodlab.sasl.users.location",
+)
 """Name files."""
 _STORE: Final = one_of("PEM", "PKCS12")
 
@@ -28,7 +34,13 @@ def _mapping(rules: Any) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _mechanisms(names: Any) -> str | None:
+    if "GSSAPI" in names:
+        return f"GSSAPI (Kerberos) is not spoken here; there are {', '.join(SERVED_MECHANISMS)}"
+    return each_of(*SERVED_MECHANISMS)(names)
+
+
+@dataclass(init=False, repr=False, eq=False, frozen=True, slots=True, kw_only=True)
 class SecurityConfig(AuthorizerConfig):
     """What a broker's configuration says of its listeners and of who may use them."""
 
@@ -45,6 +57,12 @@ class SecurityConfig(AuthorizerConfig):
         ConfigType.STRING,
         None,
         "The listener by which brokers and the controller reach this broker.",
+        nullable=True,
+    )
+    control_plane_listener_name: str | None = key(
+        ConfigType.STRING,
+        None,
+        "The listener by which the controller reaches this broker, if that is another one.",
         nullable=True,
     )
     security_inter_broker_protocol: str = key(
@@ -100,13 +118,38 @@ class SecurityConfig(AuthorizerConfig):
         ConfigType.LIST,
         MECHANISMS,
         "SASL mechanisms that clients may use.",
-        each_of(*MECHANISMS),
+        _mechanisms,
     )
     sasl_mechanism_inter_broker_protocol: str = key(
         ConfigType.STRING,
         "SCRAM-SHA-512",
         "By which brokers and the controller authenticate to each other.",
         one_of(*MECHANISMS),
+    )
+    sasl_oauthbearer_jwks_endpoint_url: str | None = key(
+        ConfigType.STRING,
+        None,
+        "Keys of who signs OAUTHBEARER's tokens, at file:, http: or https:; without it tokens that "
+        "nobody signed are taken at their word.",
+        nullable=True,
+    )
+    sasl_oauthbearer_jwks_endpoint_refresh_ms: int = key(
+        ConfigType.LONG, 3_600_000, "Age at which those keys are fetched anew."
+    )
+    sasl_oauthbearer_expected_audience: tuple[str, ...] = key(
+        ConfigType.LIST, (), "Audiences of which a token must name one; none: any will do."
+    )
+    sasl_oauthbearer_expected_issuer: str | None = key(
+        ConfigType.STRING, None, "Who must have issued a token; none: anybody.", nullable=True
+    )
+    sasl_oauthbearer_scope_claim_name: str = key(
+        ConfigType.STRING, "scope", "The claim of a token that has its scopes."
+    )
+    sasl_oauthbearer_sub_claim_name: str = key(
+        ConfigType.STRING, "sub", "The claim of a token that names the principal."
+    )
+    sasl_oauthbearer_clock_skew_seconds: int = key(
+        ConfigType.INT, 30, "By how much the issuer's clock may differ."
     )
     sasl_server_max_receive_size: int = key(
         ConfigType.INT, 524288, "Bytes of a request before its client has authenticated."
@@ -123,8 +166,32 @@ class SecurityConfig(AuthorizerConfig):
         "Not Kafka's: who may authenticate by SASL, as name:password, separated by commas.",
         nullable=True,
     )
+    jbodlab_sasl_users_location: str | None = key(
+        ConfigType.STRING,
+        None,
+        "Not Kafka's: a file with more of them, a line name:password for each.",
+        nullable=True,
+    )
     jbodlab_sasl_inter_broker_user: str = key(
         ConfigType.STRING,
         "broker",
         "Not Kafka's: as which of them brokers and the controller authenticate to each other.",
+    )
+    delegation_token_secret_key: str | None = key(
+        ConfigType.PASSWORD,
+        None,
+        "Makes the HMACs of delegation tokens, the same at all brokers; without it there are none.",
+        nullable=True,
+    )
+    delegation_token_master_key: str | None = key(
+        ConfigType.PASSWORD, None, "Its older name.", nullable=True
+    )
+    delegation_token_max_lifetime_ms: int = key(
+        ConfigType.LONG, 7 * 86_400_000, "How long a token can live if it is renewed.", at_least(1)
+    )
+    delegation_token_expiry_time_ms: int = key(
+        ConfigType.LONG, 86_400_000, "Time after which a token has to be renewed.", at_least(1)
+    )
+    delegation_token_expiry_check_interval_ms: int = key(
+        ConfigType.LONG, 3_600_000, "How often tokens that are over are removed.", at_least(1)
     )

@@ -21,7 +21,7 @@ from protocol.configs.checks import (
 from protocol.configs.types import LONG_MAX, ConfigType, Update, key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(init=False, repr=False, eq=False, frozen=True, slots=True, kw_only=True)
 class TopicDefaults:
     """What a broker gives to topics that say nothing."""
 

@@ -5,37 +5,47 @@ Nothing is asked and brought along at PLAINTEXT.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from protocol.configs.broker import BrokerConfig
 from protocol.connection import SaslServerConnection, ServerConnection
 from protocol.principal_mapping import PrincipalMapping
+from protocol.security.client import security_between_nodes
 from protocol.security.listeners import SecurityProtocol
+from protocol.security.renewal import renewed
 from protocol.security.sasl_client import authenticates
 from protocol.security.sasl_gate import SaslGate
 from protocol.security.sasl_session import SaslSession
 from protocol.security.tls import client_context, principal_by_certificate, server_context
-from protocol.security.users import Stored, login_of, mechanisms_of
+from protocol.security.users import FindToken, Stored, mechanisms_of
 from protocol.transport.door import Door, Entrance, Key
 from protocol.transport.link_owner import Dispatch
 
 
 def door_of(
-    listener: str, protocol: SecurityProtocol, config: BrokerConfig, stored: Stored | None = None
+    listener: str,
+    protocol: SecurityProtocol,
+    config: BrokerConfig,
+    wall_ms: Callable[[], int],
+    stored: Stored | None = None,
+    token: FindToken | None = None,
 ) -> Door:
-    """Return the door of one listener, with what finds ``stored`` SCRAM credentials.
+    """Return the door of one listener, with what finds ``stored`` SCRAM credentials and tokens.
+
+    ``wall_ms`` tells the time of day, by which tokens hold.
 
     Raises:
         SecurityConfigError: the configuration makes no TLS context.
     """
     door = Door(listener)
     if protocol.is_tls:
-        context = server_context(config)
+        context = renewed(partial(server_context, config), config)
         mapping = PrincipalMapping(config.ssl_principal_mapping_rules)
         by_certificate = principal_by_certificate(mapping.name_of)
         door = door._replace(tls=context, principal_of=by_certificate)
     if protocol.is_sasl:
-        mechanisms = mechanisms_of(config, stored)
+        mechanisms = mechanisms_of(config, wall_ms, stored, token)
         unknown_bytes_max = config.sasl_server_max_receive_size
 
         def admit(entrance: Entrance, connection: ServerConnection, behind: Dispatch) -> Dispatch:
@@ -55,5 +65,7 @@ def key_of(protocol: SecurityProtocol, config: BrokerConfig) -> Key:
     Raises:
         SecurityConfigError: as ``door_of``.
     """
-    tls = client_context(config) if protocol.is_tls else None
-    return Key(tls, authenticates(login_of(config)) if protocol.is_sasl else None)
+    tls, login = security_between_nodes(protocol, config)
+    if tls is not None:
+        tls = renewed(partial(client_context, config), config)
+    return Key(tls, None if login is None else authenticates(login))

@@ -10,11 +10,15 @@ from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import Final, NamedTuple
 
+from protocol.configs.listener_keys import PREFIX, of_listener
+
 LISTENERS: Final = "listeners"
 ADVERTISED_LISTENERS: Final = "advertised.listeners"
 PROTOCOL_MAP: Final = "listener.security.protocol.map"
 INTER_BROKER_LISTENER: Final = "inter.broker.listener.name"
 INTER_BROKER_PROTOCOL: Final = "security.inter.broker.protocol"
+CONTROL_PLANE_LISTENER: Final = "control.plane.listener.name"
+_CLIENT_AUTH: Final = "ssl.client.auth"
 ALL_INTERFACES: Final = "0.0.0.0"
 _PORT_MAX: Final = 65_535
 _ENTRY: Final = re.compile(r"(?P<name>[^:/]+)://\[?(?P<host>[0-9a-zA-Z\-%._:]*?)\]?:(?P<port>\d+)")
@@ -68,6 +72,15 @@ def plain_listener(
     return Listener(protocol.name, protocol, bind_host, port, advertised_host, advertised_port)
 
 
+class ControlPlane(NamedTuple):
+    """By what the controller and brokers ask each other."""
+
+    listener: str | None
+    """Of brokers, by its name; None: the one by which brokers ask each other."""
+    protocol: SecurityProtocol
+    """The controller's own port speaks it, too."""
+
+
 class ListenersError(ValueError):
     """Keys that make no listeners: the key at fault, and one sentence."""
 
@@ -98,6 +111,7 @@ def listeners_of(configs: Mapping[str, str], own: Listener) -> tuple[Listener, .
                 ADVERTISED_LISTENERS, f"{name} is none of the listeners {', '.join(names)}"
             )
     first = _inter_broker_name(configs, names, {each.name: each.protocol for each in found})
+    _check_control_plane(configs, names, first)
     return tuple(sorted(found, key=lambda each: each.name != first))
 
 
@@ -110,10 +124,64 @@ def protocol_between_nodes(configs: Mapping[str, str]) -> SecurityProtocol:
     name = configs.get(INTER_BROKER_LISTENER)
     if not name:
         return _protocol(INTER_BROKER_PROTOCOL, configs.get(INTER_BROKER_PROTOCOL, "PLAINTEXT"))
+    return _protocol_at(configs, name.upper())
+
+
+def control_plane_of(configs: Mapping[str, str]) -> ControlPlane:
+    """Return by what the controller and brokers ask each other, as ``configs`` say.
+
+    Raises:
+        ListenersError: they name no protocol.
+    """
+    name = configs.get(CONTROL_PLANE_LISTENER, "").upper()
+    if not name:
+        return ControlPlane(None, protocol_between_nodes(configs))
+    return ControlPlane(name, _protocol_at(configs, name))
+
+
+def configs_at(
+    listener: str, protocol: SecurityProtocol, configs: Mapping[str, str]
+) -> dict[str, str]:
+    """Return what holds at one listener; SASL_SSL asks for certificates by its own word alone.
+
+    Source: ChannelBuilders.channelBuilderConfigs, KIP-684.
+    """
+    found = of_listener(configs, listener)
+    own = f"{PREFIX}{listener.lower()}.{_CLIENT_AUTH}"
+    if protocol is SecurityProtocol.SASL_SSL and own not in configs:
+        found[_CLIENT_AUTH] = "none"
+    return found
+
+
+def configs_of_control_plane(configs: Mapping[str, str]) -> dict[str, str]:
+    """Return what holds between the controller and brokers.
+
+    Raises:
+        ListenersError: as ``control_plane_of``.
+    """
+    listener, protocol = control_plane_of(configs)
+    name = listener or configs.get(INTER_BROKER_LISTENER) or protocol.name
+    return configs_at(name, protocol, configs)
+
+
+def _protocol_at(configs: Mapping[str, str], name: str) -> SecurityProtocol:
     protocols = _protocols(configs)
-    if name.upper() not in protocols:
-        raise ListenersError(PROTOCOL_MAP, f"has no protocol for the listener {name.upper()}")
-    return protocols[name.upper()]
+    if name not in protocols:
+        raise ListenersError(PROTOCOL_MAP, f"has no protocol for the listener {name}")
+    return protocols[name]
+
+
+def _check_control_plane(configs: Mapping[str, str], names: list[str], first: str) -> None:
+    name = configs.get(CONTROL_PLANE_LISTENER, "").upper()
+    if name and name not in names:
+        raise ListenersError(
+            CONTROL_PLANE_LISTENER, f"{name} is none of the listeners {', '.join(names)}"
+        )
+    if name == first:
+        raise ListenersError(
+            CONTROL_PLANE_LISTENER,
+            f"is {name}, by which brokers ask each other; leave it out to have one for both",
+        )
 
 
 def _listener(

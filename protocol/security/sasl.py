@@ -22,6 +22,8 @@ class Authenticated(NamedTuple):
     """The last answer."""
     lifetime_ms: int | None = None
     """How long the mechanism itself lets this hold; None: it does not say."""
+    is_by_token: bool = False
+    """Whether it was by a delegation token, whose client may not ask for others."""
 
 
 class InvalidTokenError(ValueError):

@@ -17,6 +17,7 @@ from protocol.messages.sasl import (
     SaslHandshakeRequest,
     SaslHandshakeResponse,
 )
+from protocol.security.oauth import OAUTHBEARER, REFUSED_TOKEN, first_message
 from protocol.security.sasl import PLAIN, InvalidTokenError, plain_token
 from protocol.security.scram import ScramClient
 from protocol.transport.door import AskRaw, Authenticate
@@ -32,10 +33,17 @@ class Login(NamedTuple):
     mechanism: str
     user: str
     password: str
+    """Of OAUTHBEARER: the token."""
+    is_token: bool = False
+    """Whether the user is a delegation token's id and the password its HMAC, as base64."""
 
     def __repr__(self) -> str:
         """Leave the password out, wherever this is shown."""
         return f"Login({self.mechanism}, {self.user})"
+
+
+class LoginRefusedError(ConnectionError):
+    """The server does not let this user in; the words are the server's."""
 
 
 Asked: TypeAlias = tuple[int, int, Any]
@@ -46,19 +54,26 @@ def exchange(login: Login) -> Generator[Asked, Any, int]:
     """Yield requests, take their responses, return the session's lifetime in ms (0: no end).
 
     Raises:
-        ConnectionError: the server refuses, or has not proved itself.
+        LoginRefusedError: the server refuses.
+        ConnectionError: it has not proved itself.
     """
     asked = SaslHandshakeRequest(mechanism=login.mechanism)
     shaken: SaslHandshakeResponse = yield 17, _HANDSHAKE_VERSION, asked
     if shaken.error_code:
         known = ", ".join(shaken.mechanisms)
-        raise ConnectionError(
+        raise LoginRefusedError(
             f"{ErrorCode(shaken.error_code).name}: {login.mechanism} is none of {known or 'them'}"
         )
     if login.mechanism == PLAIN:
         answer = yield _token(plain_token(login.user, login.password))
         return _checked(answer).session_lifetime_ms
-    client = ScramClient(login.mechanism, login.user, login.password, secrets.token_urlsafe(24))
+    if login.mechanism == OAUTHBEARER:
+        answer = _checked((yield _token(first_message(login.password))))
+        if answer.auth_bytes:  # Why not; the server has the last word once it knows that we know.
+            answer = _checked((yield _token(REFUSED_TOKEN)))
+        return answer.session_lifetime_ms
+    nonce, is_token = secrets.token_urlsafe(24), login.is_token
+    client = ScramClient(login.mechanism, login.user, login.password, nonce, is_token=is_token)
     token: bytes | None = client.first()
     try:
         while True:
@@ -96,5 +111,5 @@ def _token(token: bytes) -> Asked:
 
 def _checked(answer: SaslAuthenticateResponse) -> SaslAuthenticateResponse:
     if answer.error_code != ErrorCode.NONE:
-        raise ConnectionError(answer.error_message or ErrorCode(answer.error_code).name)
+        raise LoginRefusedError(answer.error_message or ErrorCode(answer.error_code).name)
     return answer

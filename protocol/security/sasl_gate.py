@@ -140,7 +140,7 @@ class SaslGate:
             await asyncio.sleep(self._failure_delay_ms / 1000)
             self._loop.call_soon(self._entrance.end)
         elif session.phase is Phase.REQUESTS and session.principal is not None:
-            self._peer = peer._replace(principal=session.principal)
+            self._peer = peer._replace(principal=session.principal, is_by_token=session.is_by_token)
             self._connection.take_all()
 
     def _now_ms(self) -> int:

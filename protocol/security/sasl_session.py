@@ -63,17 +63,18 @@ class SaslSession:
         self._lifetime_ms_max = lifetime_ms_max
         self._mechanism: str = ""
         self._exchange: Mechanism | None = None
-        self._is_authenticated = False
         self._authenticated_ms = 0
         self.phase = Phase.HANDSHAKE
         self.principal: Principal | None = None
+        self.is_by_token = False
+        """Whether the principal authenticated by a delegation token."""
         self.ends_ms: int | None = None
         """When the session is over; None: never."""
 
     @property
     def takes_handshakes(self) -> bool:
         """Whether a SaslHandshake is for this session; otherwise it is one too many."""
-        return not self._is_authenticated or self.ends_ms is not None
+        return self.principal is None or self.ends_ms is not None
 
     def handshake(self, mechanism: str, now_ms: int) -> HandshakeAnswer:
         """Begin an exchange."""
@@ -104,7 +105,7 @@ class SaslSession:
         except AuthenticationError as error:
             return self._fail(str(error), str(error))
         except InvalidTokenError as error:
-            text = "re-authentication" if self._is_authenticated else "authentication"
+            text = "authentication" if self.principal is None else "re-authentication"
             said = (
                 f"Authentication failed during {text} due to invalid credentials with SASL "
                 f"mechanism {self._mechanism}"
@@ -122,7 +123,8 @@ class SaslSession:
         limits = [each for each in (done.lifetime_ms, self._lifetime_ms_max) if each]
         lifetime_ms = min(limits, default=0)
         self.principal, self._exchange = principal, None
-        self._is_authenticated, self._authenticated_ms = True, now_ms
+        self.is_by_token = done.is_by_token
+        self._authenticated_ms = now_ms
         self.ends_ms = now_ms + lifetime_ms if lifetime_ms else None
         self.phase = Phase.REQUESTS
         return TokenAnswer(token=done.token, lifetime_ms=lifetime_ms)

@@ -21,6 +21,7 @@ ITERATIONS_MAX: Final = 16384
 _GS2_HEADERS: Final = ("n,", "y,")
 _CLIENT_KEY: Final = b"Client Key"
 _SERVER_KEY: Final = b"Server Key"
+_TOKEN_EXTENSION: Final = "tokenauth=true"
 _KEPT_AS_BASE64: Final = ("salt", "stored_key", "server_key")
 
 
@@ -35,6 +36,16 @@ class ScramCredential(NamedTuple):
     def __repr__(self) -> str:
         """Hide salt and keys from logs."""
         return f"ScramCredential(iterations={self.iterations})"
+
+
+class TokenCredential(NamedTuple):
+    """What a server keeps of a delegation token."""
+
+    owner: str
+    """As whom its clients authenticate."""
+    lifetime_ms: int
+    """For how long it still holds."""
+    credential: ScramCredential
 
 
 def credential_text(credential: ScramCredential) -> str:
@@ -77,6 +88,7 @@ class ScramServer:
         mechanism: str,
         credential: Callable[[str], ScramCredential | None],
         server_nonce: str,
+        token: Callable[[str], TokenCredential | None] = lambda _token_id: None,
     ) -> None:
         """Expect the first token.
 
@@ -84,14 +96,16 @@ class ScramServer:
             mechanism: one of ``HASHES``.
             credential: finds what is kept of a user's password.
             server_nonce: random, printable, without commas.
+            token: finds what is kept of a delegation token, by its id.
         """
         self._mechanism = mechanism
-        self._credential_of = credential
+        self._credential_of, self._token_of = credential, token
         self._server_nonce = server_nonce
         self._user = self._gs2 = self._nonce = ""
         self._messages = ""
         """Client-first-bare and server-first, separated by a comma."""
         self._credential: ScramCredential | None = None
+        self._token: TokenCredential | None = None
 
     def evaluate(self, token: bytes) -> bytes | Authenticated:
         """Take the client's next token; return the answer, at the end with who it is.
@@ -113,14 +127,23 @@ class ScramServer:
             raise InvalidTokenError("no user or no nonce in the first message of a client")
         if authorization not in ("", f"a={fields['n']}"):
             raise InvalidTokenError("the authorization id differs from the user")
-        credential = self._credential = self._credential_of(self._user)
-        if credential is None:
-            raise InvalidTokenError("unknown user")
+        credential = self._credential = self._kept(_TOKEN_EXTENSION in bare.lower().split(","))
         self._nonce = fields["r"] + self._server_nonce
         salt = base64.b64encode(credential.salt).decode()
         answer = f"r={self._nonce},s={salt},i={credential.iterations}"
         self._messages = f"{bare},{answer}"
         return answer.encode()
+
+    def _kept(self, is_token: bool) -> ScramCredential:  # noqa: FBT001 - what the client says
+        if is_token:
+            self._token = self._token_of(self._user)
+            if self._token is None:
+                raise InvalidTokenError(f"no delegation token {self._user}, or it is over")
+            return self._token.credential
+        credential = self._credential_of(self._user)
+        if credential is None:
+            raise InvalidTokenError("unknown user")
+        return credential
 
     def _final(self, text: str) -> Authenticated:
         credential = self._credential
@@ -135,16 +158,22 @@ class ScramServer:
         if not hmac.compare_digest(_hash(self._mechanism, client_key), credential.stored_key):
             raise InvalidTokenError("wrong password")
         signed = _hmac(self._mechanism, credential.server_key, message)
-        return Authenticated(self._user, f"v={_base64(signed)}".encode())
+        last = f"v={_base64(signed)}".encode()
+        if self._token is None:
+            return Authenticated(self._user, last)
+        return Authenticated(self._token.owner, last, self._token.lifetime_ms, is_by_token=True)
 
 
 class ScramClient:
     """The client's end of one exchange."""
 
-    def __init__(self, mechanism: str, user: str, password: str, nonce: str) -> None:
+    def __init__(
+        self, mechanism: str, user: str, password: str, nonce: str, *, is_token: bool = False
+    ) -> None:
+        """``is_token``: the user is a delegation token's id, the password its HMAC as base64."""
         self._mechanism, self._password = mechanism, password
         name = user.replace("=", "=3D").replace(",", "=2C")
-        self._bare = f"n={name},r={nonce}"
+        self._bare = f"n={name},r={nonce}" + (f",{_TOKEN_EXTENSION}" if is_token else "")
         self._nonce = nonce
         self._expected = b""
 

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from protocol.configs.security import SecurityConfig
 from protocol.principal import ANONYMOUS, Principal
@@ -113,27 +113,59 @@ def principal_by_certificate(
     return principal_of
 
 
-def _load_own(context: ssl.SSLContext, config: SecurityConfig) -> bool:
-    """Load the own certificate; False when the configuration has none."""
+def own_name(config: SecurityConfig) -> str | None:
+    """Return the distinguished name that a node's own certificate has; None without one.
+
+    Raises:
+        SecurityConfigError: the certificate cannot be read.
+    """
+    own = _own_pem(config)
+    if own is None:
+        return None
+    from cryptography import x509  # noqa: PLC0415 - as above
+
+    try:
+        first = x509.load_pem_x509_certificates(own.chain.encode())[0]
+    except ValueError:
+        raise SecurityConfigError(own.key, "has no certificate that can be read") from None
+    return first.subject.rfc4514_string()
+
+
+class _OwnPem(NamedTuple):
+    """A node's certificate as PEM, and where from."""
+
+    key: str
+    """The configuration to blame."""
+    chain: str
+    """May hold the private key, too."""
+    private: str
+
+
+def _own_pem(config: SecurityConfig) -> _OwnPem | None:
     if config.ssl_keystore_certificate_chain:
         key = "ssl.keystore.certificate.chain"
-        chain, private = config.ssl_keystore_certificate_chain, config.ssl_keystore_key
-        if not private:
+        if not config.ssl_keystore_key:
             raise SecurityConfigError("ssl.keystore.key", f"is needed beside {key}")
-    elif config.ssl_keystore_location:
-        key = "ssl.keystore.location"
-        kind, password = config.ssl_keystore_type, config.ssl_keystore_password
-        content = _read(key, config.ssl_keystore_location)
-        chain = _pem(key, "ssl.keystore.type", kind, content, password)
-        private = ""
-    else:
+        return _OwnPem(key, config.ssl_keystore_certificate_chain, config.ssl_keystore_key)
+    if not config.ssl_keystore_location:
+        return None
+    key = "ssl.keystore.location"
+    kind, password = config.ssl_keystore_type, config.ssl_keystore_password
+    content = _read(key, config.ssl_keystore_location)
+    return _OwnPem(key, _pem(key, "ssl.keystore.type", kind, content, password), "")
+
+
+def _load_own(context: ssl.SSLContext, config: SecurityConfig) -> bool:
+    """Load the own certificate; False when the configuration has none."""
+    own = _own_pem(config)
+    if own is None:
         return False
     try:
-        with _private_file(f"{private}\n{chain}") as file:
+        with _private_file(f"{own.private}\n{own.chain}") as file:
             # A password that is never asked for must not be asked for at the terminal either.
             context.load_cert_chain(file, password=config.ssl_key_password or "")
     except (OSError, ValueError) as error:
-        raise SecurityConfigError(key, f"cannot be used: {_reason(error)}") from None
+        raise SecurityConfigError(own.key, f"cannot be used: {_reason(error)}") from None
     return True
 
 

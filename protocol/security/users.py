@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial
+from pathlib import Path
 from typing import Final, TypeAlias
 
 from protocol.configs.security import SecurityConfig
+from protocol.security.oauth import (
+    OAUTHBEARER,
+    OAuthBearerServer,
+    Validate,
+    validate_unsecured,
+)
 from protocol.security.sasl import PLAIN, Mechanism, PlainServer
 from protocol.security.sasl_client import Login
 from protocol.security.sasl_session import Mechanisms
@@ -16,14 +23,18 @@ from protocol.security.scram import (
     ITERATIONS_MIN,
     ScramCredential,
     ScramServer,
+    TokenCredential,
     credential_of,
     salted_password,
 )
 from protocol.security.tls import SecurityConfigError
 
 USERS: Final = "jbodlab.sasl.users"
+LOCATION: Final = "jbodlab.sasl.users.location"
 Stored: TypeAlias = Callable[[str, str], ScramCredential | None]
 """(mechanism, user) -> the stored credential."""
+FindToken: TypeAlias = Callable[[str, str], TokenCredential | None]
+"""(mechanism, id) -> what authenticates a delegation token's clients."""
 _SALT_BYTES: Final = 16
 _NONCE_BYTES: Final = 24
 
@@ -34,26 +45,64 @@ def users_of(config: SecurityConfig) -> dict[str, str]:
     Raises:
         SecurityConfigError: the key cannot be read, or names nobody.
     """
-    found: dict[str, str] = {}
-    for entry in filter(None, map(str.strip, (config.jbodlab_sasl_users or "").split(","))):
-        name, _, password = entry.partition(":")
-        if not (name and password):
-            raise SecurityConfigError(USERS, "expected name:password, separated by commas")
-        found[name] = password
+    found = _users_in(USERS, (config.jbodlab_sasl_users or "").split(","))
+    location = config.jbodlab_sasl_users_location
+    if location:
+        try:
+            lines = Path(location).read_text(encoding="utf-8").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            words = getattr(error, "strerror", None) or "is no text"
+            raise SecurityConfigError(LOCATION, f"{location} cannot be read: {words}") from None
+        found |= _users_in(LOCATION, lines)
     if not found:
         raise SecurityConfigError(USERS, "a listener of SASL needs it, as name:password")
     return found
 
 
-def mechanisms_of(config: SecurityConfig, stored: Stored | None = None) -> Mechanisms:
+def _users_in(key: str, entries: Iterable[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for entry in filter(None, map(str.strip, entries)):
+        name, _, password = entry.partition(":")
+        if not (name and password):
+            raise SecurityConfigError(key, "expected name:password for each user")
+        found[name] = password
+    return found
+
+
+def mechanisms_of(
+    config: SecurityConfig,
+    wall_ms: Callable[[], int],
+    stored: Stored | None = None,
+    token: FindToken | None = None,
+) -> Mechanisms:
     """Return what begins the exchanges that a broker's listeners take.
 
+    Clients of delegation tokens, which ``token`` finds, come in by SCRAM.
     A ``stored`` credential wins over the user of that name in ``config``, but not over the one who
     nodes are to each other: nodes know that one's password by ``config`` alone.
 
     Raises:
-        SecurityConfigError: as ``users_of``.
+        SecurityConfigError: as ``users_of``, and of the keys for tokens.
     """
+    names = config.sasl_enabled_mechanisms
+    known = _by_password(config, stored, token) if {*names} - {OAUTHBEARER} else {}
+    if OAUTHBEARER in names:
+        known[OAUTHBEARER] = partial(OAuthBearerServer, _validates(config), wall_ms)
+    return {name: known[name] for name in names}
+
+
+def _validates(config: SecurityConfig) -> Validate:
+    """Return what checks tokens."""
+    if not config.sasl_oauthbearer_jwks_endpoint_url:
+        return validate_unsecured
+    from protocol.security.jwks import validates_signed  # noqa: PLC0415 - only where it is asked for
+
+    return validates_signed(config)
+
+
+def _by_password(
+    config: SecurityConfig, stored: Stored | None, token: FindToken | None
+) -> dict[str, Callable[[], Mechanism]]:
     passwords = users_of(config)
 
     @cache
@@ -70,11 +119,13 @@ def mechanisms_of(config: SecurityConfig, stored: Stored | None = None) -> Mecha
 
     def scram(mechanism: str) -> ScramServer:
         nonce = secrets.token_urlsafe(_NONCE_BYTES)
-        return ScramServer(mechanism, partial(kept, mechanism), nonce)
+        if token is None:
+            return ScramServer(mechanism, partial(kept, mechanism), nonce)
+        return ScramServer(mechanism, partial(kept, mechanism), nonce, partial(token, mechanism))
 
     known: dict[str, Callable[[], Mechanism]] = {each: partial(scram, each) for each in HASHES}
     known[PLAIN] = partial(PlainServer, passwords.get)
-    return {name: known[name] for name in config.sasl_enabled_mechanisms}
+    return known
 
 
 def login_of(config: SecurityConfig) -> Login:

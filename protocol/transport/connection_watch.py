@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 from protocol.configs.broker import BrokerConfig
 from protocol.connection import Peer
+from protocol.transport.arrivals import Arrive, serve_at_once
 from protocol.transport.server_memory import ServerMemory
 
 STALLED_MS_MAX: Final = 1000
@@ -40,14 +41,17 @@ class ConnectionLimits:
     stalled_ms_max: int = STALLED_MS_MAX
     count_max: int = COUNT_MAX
     count_per_host_max: int = COUNT_MAX
+    arrive: Arrive = serve_at_once
+    """What becomes of a connection of a host."""
 
 
-def connection_limits(config: BrokerConfig) -> ConnectionLimits:
-    """Return what ``config`` sets."""
+def connection_limits(config: BrokerConfig, arrive: Arrive = serve_at_once) -> ConnectionLimits:
+    """Return what ``config`` sets, and who decides about arrivals."""
     return ConnectionLimits(
         idle_ms_max=config.connections_max_idle_ms,
         count_max=config.max_connections,
         count_per_host_max=config.max_connections_per_ip,
+        arrive=arrive,
     )
 
 

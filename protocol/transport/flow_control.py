@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Final
 
 from protocol.ports import Buffer
+
+_TLS_RECORD_BYTES: Final = 16_384
+"""A record of TLS has as many at most. Event loops write one for each buffer."""
 
 
 def write_all(transport: asyncio.Transport, buffers: Sequence[Buffer]) -> None:
@@ -18,12 +22,39 @@ def write_all(transport: asyncio.Transport, buffers: Sequence[Buffer]) -> None:
     3.13, but they look again whenever their limits are set. There, too, an empty buffer at the end
     is never taken for sent, and such a transport does not close.
     """
+    if transport.get_extra_info("ssl_object") is not None:
+        buffers = joined(buffers, _TLS_RECORD_BYTES)
     transport.writelines(buffers if all(buffers) else [each for each in buffers if each])
     waiting_bytes = transport.get_write_buffer_size()
     if waiting_bytes:
         _, high = transport.get_write_buffer_limits()
         if waiting_bytes > high:
             transport.set_write_buffer_limits(high=high)
+
+
+def joined(buffers: Sequence[Buffer], size_bytes: int) -> list[Buffer]:
+    """Return ``buffers`` with short ones joined to such of ``size_bytes`` at least.
+
+    What is as long already stays as it is, uncopied.
+    """
+    found: list[Buffer] = []
+    short: list[Buffer] = []
+    waiting_bytes = 0
+    for buffer in buffers:
+        if len(buffer) < size_bytes:
+            short.append(buffer)
+            waiting_bytes += len(buffer)
+            if waiting_bytes < size_bytes:
+                continue
+        found += _whole(short)
+        if len(buffer) >= size_bytes:
+            found.append(buffer)
+        short, waiting_bytes = [], 0
+    return [*found, *_whole(short)]
+
+
+def _whole(short: Sequence[Buffer]) -> Sequence[Buffer]:
+    return short if len(short) < 2 else [b"".join(short)]
 
 
 def cut(buffers: Sequence[Buffer], bytes_max: int) -> list[list[Buffer]]:

@@ -8,9 +8,9 @@ without pieces looks after its steps itself, as Fetch does.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from protocol.errors import KafkaError
 from protocol.messages.fetch import FetchRequest
@@ -27,6 +27,8 @@ from protocol.transport.turns import Turns, arrays_of_structs
 from protocol.wire.fast import Codec
 from protocol.wire.table import arrays_of
 
+CUT_OF_A_STEP: Final = 8
+"""Pieces; each has some hundred entries to be looked at."""
 Answer = Callable[[Any], Awaitable[Any]]
 """Answers one piece, errors included: a response, a ``Begun`` or None."""
 Refuse = Callable[[Any, KafkaError], Any]
@@ -56,18 +58,19 @@ async def answer_in_pieces(
         at_once: so many pieces are under way together; 1 where each is answered at once.
     """
     refusal = whole_refusal(request)
-    refused: list[Any] = []
+    refused: list[list[Any]] = []
 
     async def answer_or_refuse(piece: Any) -> Any:
-        if (error := refusal or piece_refusal(piece, turns)) is None:
+        if (error := refusal or await piece_refusal(piece, turns, refused)) is None:
             return await answer(piece)
-        refused.append(piece)
+        refused.append([piece])
         return refuse(piece, error)
 
     try:
         return await _answer_each(request, answer_or_refuse, turns, at_once)
     finally:
-        turns.discard(refused)  # Not before: pieces share what is not cut.
+        for messages in refused:  # Not before: pieces share what is not cut.
+            turns.discard(messages)
 
 
 async def _answer_each(request: Any, answer: Answer, turns: Turns, at_once: int) -> Any:
@@ -80,7 +83,7 @@ async def _answer_each(request: Any, answer: Answer, turns: Turns, at_once: int)
     whole: Any = None
     begun: list[Begun] = []
     try:
-        while some := list(islice(pieces, at_once)):
+        while some := await _next_pieces(pieces, at_once, turns):
             for response in await _all_of(some, answer, turns):
                 if isinstance(response, Begun):
                     begun.append(response)
@@ -92,6 +95,15 @@ async def _answer_each(request: Any, answer: Answer, turns: Turns, at_once: int)
             one.abandon()
         raise
     return _joined(whole, await _finished(begun, turns)) if begun else whole
+
+
+async def _next_pieces(pieces: Iterator[Any], count: int, turns: Turns) -> list[Any]:
+    some: list[Any] = []
+    for piece in islice(pieces, count):
+        some.append(piece)
+        if len(some) % CUT_OF_A_STEP == 0:
+            await turns.next()
+    return some
 
 
 async def decode_in_turns(message: Codec, body: Buffer, turns: Turns) -> tuple[Any, bool]:
@@ -182,17 +194,17 @@ def whole_refusal(request: Any) -> KafkaError | None:
     return None
 
 
-def piece_refusal(piece: Any, turns: Turns) -> KafkaError | None:
+async def piece_refusal(piece: Any, turns: Turns, too_long: list[list[Any]]) -> KafkaError | None:
     """Return why a piece is refused that could not be handled in one step, None to go on.
 
-    One that is refused is as short as what may be handled afterwards: so is its answer.
+    One that is refused is as short as what may be handled afterwards: so is its answer. Its arrays
+    that were longer are added to ``too_long``.
     """
     if isinstance(piece, FetchRequest):
         return None
     try:
-        check_values(piece)
+        await turns.run(check_values(piece))
     except KafkaError as error:
-        for rest in shorten(piece):
-            turns.discard(list(rest))
-        return error.with_traceback(None)  # Its frames hold what was just discarded, in a cycle.
+        await turns.run(shorten(piece, too_long))
+        return error.with_traceback(None)  # Its frames hold what is to be freed, in a cycle.
     return None

@@ -65,6 +65,7 @@ class RpcServer:
         self._links: dict[int, ServerLink] = {}
         self.rounds = Rounds(self._links, self.memory.is_node)
         self._watch = ConnectionWatch(self._links.values, self.memory, limits)
+        self._arrive = limits.arrive
         self._links_made = 0
         self._servers: list[asyncio.Server] = []
         self._stopping = asyncio.Event()
@@ -193,10 +194,19 @@ class RpcServer:
             link.abort()
             return
         self._links[link.number] = link
-        dispatch = link.admitted(self._dispatch)
-        link.worker = self._group.create_task(
-            link.serve(dispatch), name=f"rpc-server-{link.number}"
-        )
+        link.worker = self._group.create_task(self._serve(link), name=f"rpc-server-{link.number}")
+
+    async def _serve(self, link: ServerLink) -> None:
+        """Let a connection wait that came too soon, and serve it unless it is refused."""
+        arrival = self._arrive(link.peer.host)
+        if arrival.wait_ms:
+            link.transport.pause_reading()
+            await asyncio.sleep(arrival.wait_ms / 1000)
+            if arrival.is_refused:
+                link.close_because("its address opens more connections a second than its quota")
+            elif not link.transport.is_closing():
+                link.transport.resume_reading()
+        await link.serve(link.admitted(self._dispatch))
 
     def link_closed(self, link: ServerLink) -> None:
         """Forget a connection that is closed and whose worker has ended."""

@@ -20,6 +20,9 @@ from protocol.wire.table import arrays_of, struct_arrays_of
 T = TypeVar("T")
 ArraysOf: TypeAlias = Callable[[type[Any]], Sequence[str]]
 """Names those arrays of a struct that are freed with it."""
+LOOKS_MIN: Final = 3
+"""Of the loop at everybody else between two steps: who asks for little needs about three, to be
+read, to be answered and to have the answer written, and waits for one step only."""
 _DROPPED_OF_A_STEP: Final = 512
 YOUNG_MAX: Final = 10_000
 """Objects that were made and not freed since the last look, which takes a millisecond."""
@@ -40,6 +43,7 @@ class Turns:
     def __init__(self) -> None:
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._is_granting = False
+        self._looks_left = 0
         self._discarded: list[list[Any]] = []
         self._is_sweeping = False
 
@@ -55,12 +59,13 @@ class Turns:
         _hold.end()
 
     async def next(self) -> None:
-        """Return when the next step may be done; at most one is granted per turn of the loop."""
+        """Return when the next step may be done, after others have had their looks."""
         loop = asyncio.get_running_loop()
         turn = loop.create_future()
         self._waiting.append(turn)
         if not self._is_granting:
             self._is_granting = True
+            self._looks_left = LOOKS_MIN - 1
             loop.call_soon(self._grant)
         await turn
 
@@ -101,6 +106,11 @@ class Turns:
             _hold.end()
 
     def _grant(self) -> None:
+        if self._looks_left:
+            self._looks_left -= 1
+            asyncio.get_running_loop().call_soon(self._grant)
+            return
+        self._looks_left = LOOKS_MIN - 1
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
@@ -167,6 +177,11 @@ class Hold:
 
 
 _hold: Final = Hold()
+
+
+def is_large_work_on() -> bool:
+    """Tell whether large work is under way in this process, or being freed."""
+    return _hold.is_on
 
 
 def _running_loop() -> asyncio.AbstractEventLoop | None:

@@ -26,6 +26,12 @@ LOG_DIR_EVENT_PREFIX: Final = f"{LOG_DIR_EVENTS}/log_dir_event_"
 ISR_CHANGE_PREFIX: Final = f"{ISR_CHANGES}/isr_change_"
 CONFIG_CHANGE_PREFIX: Final = f"{CONFIG_CHANGES}/config_change_"
 """ZooKeeper puts ten digits behind a prefix."""
+ACL_CHANGES: Final = ("/kafka-acl-changes", "/kafka-acl-extended-changes")
+"""Of literal patterns, and of others; made by the first broker with an authorizer."""
+TOKENS: Final = "/delegation_token/tokens"
+TOKEN_CHANGES: Final = "/delegation_token/token_changes"
+"""Made, as the one before, by the first broker with a secret key for tokens."""
+TOKEN_CHANGE_PREFIX: Final = f"{TOKEN_CHANGES}/token_change_"
 PRODUCER_ID_BLOCK: Final = "/latest_producer_id_block"
 
 ALL_BROKERS_ENTITY: Final = "<default>"
@@ -50,6 +56,15 @@ MADE_BY_BROKERS: Final = (
 """What every starting broker makes where it is missing, parents included, all empty."""
 
 _ENTITY_TYPES: Final = {ResourceType.TOPIC: "topics", ResourceType.BROKER: "brokers"}
+
+
+def split_connect(connect: str) -> tuple[str, str]:
+    """Return the hosts of ``zookeeper.connect``, and the chroot: "" or ``/a/b``.
+
+    kazoo is not told of a chroot, as it cannot make one of several parts.
+    """
+    hosts, _, chroot = connect.partition("/")
+    return hosts, f"/{chroot}".rstrip("/")
 
 
 def broker_path(broker_id: int) -> str:

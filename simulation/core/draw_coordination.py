@@ -6,9 +6,9 @@ are have enough else to tell. Everything that breaks disks and nodes may break t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from protocol.faults.model import DiskFault, DiskMode
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
@@ -25,6 +25,14 @@ _GROUP_TOPIC: Final = "shared"
 _LEDGER: Final = "ledger"
 _RESULTS: Final = "results"
 _MEMBERS: Final = {1: 2, 2: 3, 3: 1}
+_TRANSFORMERS: Final = {1: 2, 2: 1}
+"""Java's: one of aiokafka is the only member of its group."""
+_SPEAKING: Final[Mapping[tuple[Literal["aiokafka", "java"], ...], int]] = {
+    ("aiokafka",): 3,
+    ("java",): 3,
+    ("java", "aiokafka"): 1,
+}
+"""By which protocol members speak: the classic one, the consumer protocol, some by each."""
 _INTERVALS_MS: Final = (200, 400)
 _MODES: Final = {
     DiskMode.EIO: 3,
@@ -37,6 +45,8 @@ _MODES: Final = {
 _CONFIGS: Final = {
     "group.initial.rebalance.delay.ms": ("0", "300"),
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": ("500", "1000"),
+    "group.consumer.heartbeat.interval.ms": ("500", "2000"),
+    "group.consumer.session.timeout.ms": ("6000", "12000"),
 }
 
 
@@ -58,12 +68,13 @@ def with_groups(dice: Dice, cluster: ClusterPlan, workloads: tuple[Workload, ...
     """Add a topic that one to three members of a group share; all but the first begin late."""
     cluster, workloads = _smaller(cluster, workloads)
     cluster = _with_topics(dice, cluster, CONSUMER_OFFSETS, _GROUP_TOPIC)
+    clients = chosen(dice, _SPEAKING)
     members = [
         Workload(
             name=f"member-{number}",
             topic=_GROUP_TOPIC,
             kind="consume",
-            client="aiokafka",
+            client=clients[number % len(clients)],
             group="members",
             begins=number == 1 or dice.random() < 0.3,
         )
@@ -89,20 +100,24 @@ def with_transactions(
     producer = Workload(
         name="ledger-writer",
         topic=_LEDGER,
-        client="aiokafka",
+        client=dice.choice(("aiokafka", "java")),
         transactional=True,
         aborts_every=dice.choice((0, 2, 4)),
         batch_records=dice.randint(1, 6),
         interval_ms=dice.choice(_INTERVALS_MS),
     )
-    transformer = Workload(
-        name="transformer",
-        topic=_LEDGER,
-        kind="transform",
-        into=_RESULTS,
-        client="aiokafka",
-        group="transformers",
-    )
+    client = dice.choice(("aiokafka", "java"))
+    transformers = [
+        Workload(
+            name=f"transformer-{number}",
+            topic=_LEDGER,
+            kind="transform",
+            into=_RESULTS,
+            client=client,
+            group="transformers",
+        )
+        for number in range(1, (chosen(dice, _TRANSFORMERS) if client == "java" else 1) + 1)
+    ]
     reader = Workload(
         name="committed-reader",
         topic=_RESULTS if is_transformed else _LEDGER,
@@ -110,7 +125,7 @@ def with_transactions(
         client="aiokafka",
         read_committed=True,
     )
-    clients = [producer, *((transformer,) if is_transformed else ()), reader]
+    clients = [producer, *(transformers if is_transformed else ()), reader]
     return Coordinated(cluster, (*workloads, *clients))
 
 

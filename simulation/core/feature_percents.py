@@ -63,4 +63,5 @@ PERCENTS: Final[Mapping[str, int]] = {
     "reassign_and_cancel": 35,
     "groups": 10,
     "transactions": 10,
+    "request_faults": 15,
 }

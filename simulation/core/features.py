@@ -60,6 +60,8 @@ class Situation(StrEnum):
     """The disk under a coordinator fails while members of its group commit."""
     TRANSACTIONS = "transactions"
     """The disk under a coordinator fails while a transaction is under way."""
+    REQUEST_FAULTS = "request_faults"
+    """Brokers refuse, delay, cut off or hold back what clients ask."""
 
 
 _SETTING_PERCENT: Final = 20
@@ -86,6 +88,7 @@ USUAL_PERCENTS: Final[Mapping[str, int]] = {
     **dict.fromkeys(ORDER_KINDS, _KIND_PERCENT),
     Situation.GROUPS: _COORDINATION_PERCENT,
     Situation.TRANSACTIONS: _COORDINATION_PERCENT,
+    Situation.REQUEST_FAULTS: _PLOT_PERCENT,
 }
 """What the table begins with, and goes back to where no sweep asks for more."""
 FEATURES: Final = tuple(USUAL_PERCENTS)

@@ -42,6 +42,12 @@ def left_out(seen: Observation) -> tuple[tuple[int, TopicPartition], ...]:
     return tuple(sorted(found))
 
 
+def lost_topics(seen: Observation) -> frozenset[str]:
+    """Return the topics with a partition that nobody may lead, as everybody says who shows it."""
+    shown = dict.fromkeys(tp for view in seen.metadata.values() for tp in view)
+    return frozenset(tp.topic for tp in shown if _is_lost(tp, seen))
+
+
 def _down(seen: Observation) -> Iterator[str]:
     for name, node in seen.nodes.items():
         if node.state != "running":

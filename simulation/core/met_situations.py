@@ -12,11 +12,12 @@ from typing import Final
 
 from protocol.configs.names import THROTTLED_RATES, THROTTLED_REPLICAS
 from protocol.faults.model import CONTROLLER_NODE, DiskFault
+from protocol.faults.requests import RequestFault
 from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.actions import EditJournal, Fault
 from simulation.core.checkers.evidence import Evidence
-from simulation.core.checkers.spans import Span, spans_of
+from simulation.core.checkers.spans import Span
 from simulation.core.draw_situations import WITHIN_MS
 from simulation.core.features import Situation
 from simulation.core.history import Commit, Function, Kind, Order, Txn
@@ -59,9 +60,7 @@ def met_situations(
         worked: by the name of the workload, how many records it wrote or read with success.
         hits: by the name of the fault, how much it met.
     """
-    orders = tuple(
-        span for span in spans_of(evidence.history) if span.begin.function not in _NOT_ORDERS
-    )
+    orders = tuple(span for span in evidence.spans if span.begin.function not in _NOT_ORDERS)
     run = _Run(plan, evidence, worked, hits, orders)
     return tuple(situation for situation in Situation if _MET[situation](run))
 
@@ -244,7 +243,7 @@ def _had_failing_transactions(run: _Run) -> bool:
 
 def _was_coordinator_broken(run: _Run, topic: str, is_asked: Callable[[object], bool]) -> bool:
     """Tell whether a log dir with the topic's leader failed within a second of what was asked."""
-    asked = [span for span in spans_of(run.evidence.history) if is_asked(span.begin.value)]
+    asked = [span for span in run.evidence.spans if is_asked(span.begin.value)]
     return any(
         span.begin.at_us - _COORDINATION_US <= failed_us <= span.end.at_us + _COORDINATION_US
         for failed_us in _failures_under_leaders(run, topic)
@@ -264,6 +263,15 @@ def _failures_under_leaders(run: _Run, topic: str) -> Iterator[int]:
             yield sample.at_us
 
 
+def _had_request_faults(run: _Run) -> bool:
+    return any(
+        isinstance(action, Fault)
+        and isinstance(action.rule, RequestFault)
+        and run.hits.get(action.name)
+        for action in run.plan.actions
+    )
+
+
 _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.KEYED_RECORDS: _is_compacted,
     Situation.COMPRESSION: _is_compressed,
@@ -279,6 +287,7 @@ _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.JOURNAL_EDITS: _had_journal_edits,
     Situation.GROUPS: _had_failing_offsets,
     Situation.TRANSACTIONS: _had_failing_transactions,
+    Situation.REQUEST_FAULTS: _had_request_faults,
 }
 
 

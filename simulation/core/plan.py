@@ -94,21 +94,26 @@ class Workload:
 
     ``move`` moves replicas between the log dirs of their brokers, by chance.
     """
-    client: Literal["plain", "aiokafka"] = "plain"
-    """``plain`` shows every answer as it came; ``aiokafka`` is the library as people use it."""
-    group: str | None = None
-    """A consumer's: it shares the topic with the others of that group, and commits. aiokafka's.
+    client: Literal["plain", "aiokafka", "java"] = "plain"
+    """``plain`` shows every answer as it came; ``aiokafka`` is the library as people use it.
 
-    A transformer needs one of its own, whose offsets are committed by its transactions.
+    ``java`` asks as the Java client of 4.3 does: in groups by the consumer protocol (KIP-848), in
+    transactions by their second version (KIP-890).
+    """
+    group: str | None = None
+    """A consumer's: it shares the topic with the others of that group, and commits. Not plain.
+
+    A transformer needs one, whose offsets are committed by its transactions: aiokafka's one of its
+    own, Java's may share it with others.
     """
     into: TopicRef | None = None
     """Where a transformer writes a record for each that it reads."""
     transactional: bool = False
-    """A producer's, aiokafka's: each ``batch_records`` are a transaction over all partitions."""
+    """A producer's, not plain: each ``batch_records`` are a transaction over all partitions."""
     aborts_every: int = 0
     """Of so many transactions of such a producer the last is aborted; 0: none is."""
     read_committed: bool = False
-    """A consumer's, aiokafka's: it sees no transactions that are open or aborted."""
+    """A consumer's, not plain: it sees no transactions that are open or aborted."""
     acks: Literal["all", "1", "0"] = "all"
     idempotent: bool = False
     interval_ms: int = 50

@@ -33,9 +33,10 @@ BOUNDED: Final = (Count, LeaderEpoch, Metric, Offsets)
 """Conditions that say nothing without a bound."""
 _NEWEST_FORMAT: Final = 2
 """Of records; older ones are message sets, without producer ids."""
-_READING: Final = ("consume", "aiokafka")
-_IN_GROUPS: Final = (_READING, ("transform", "aiokafka"))
-_PRODUCING: Final = ("produce", "aiokafka")
+_READING: Final = (("consume", "aiokafka"), ("consume", "java"))
+_TRANSFORMING: Final = (("transform", "aiokafka"), ("transform", "java"))
+_IN_GROUPS: Final = (*_READING, *_TRANSFORMING)
+_TRANSACTIONAL: Final = (("produce", "aiokafka"), ("produce", "java"))
 _NOT_BOUNDS: Final = ("workload", "what", "of", "broker", "name")
 
 
@@ -107,8 +108,8 @@ def _same_name_mistakes(plan: Plan) -> Iterator[str]:
 
 def _workload_mistakes(plan: Plan) -> Iterator[str]:
     for index, workload in enumerate(plan.workloads):
-        if workload.client == "aiokafka" and workload.kind == "move":
-            yield f"workloads[{index}].client: aiokafka moves no replicas"
+        if workload.client != "plain" and workload.kind == "move":
+            yield f"workloads[{index}].client: {workload.client} moves no replicas"
         yield from (f"workloads[{index}].{mistake}" for mistake in _library_mistakes(workload))
         if workload.idempotent and workload.acks != "all":
             yield f"workloads[{index}].acks: must be all of an idempotent producer"
@@ -116,28 +117,30 @@ def _workload_mistakes(plan: Plan) -> Iterator[str]:
 
 
 def _library_mistakes(workload: Workload) -> Iterator[str]:
-    """Find what only aiokafka does here, or only some of its clients."""
+    """Find what only some clients do here."""
     who = (workload.kind, workload.client)
     if workload.group is not None and who not in _IN_GROUPS:
-        yield "group: only of kind consume or transform, and client aiokafka"
-    if workload.kind == "transform" and (who not in _IN_GROUPS or workload.group is None):
-        yield "kind: transform needs client aiokafka, a group and into"
+        yield "group: only of kind consume, not of client plain, or of kind transform"
+    if workload.kind == "transform" and (who not in _TRANSFORMING or workload.group is None):
+        yield "kind: transform needs client aiokafka or java, a group and into"
     if (workload.into is not None) != (workload.kind == "transform"):
         yield "into: of kind transform, which must have it, and of no other"
-    if workload.transactional and (who != _PRODUCING or workload.acks != "all"):
-        yield "transactional: only of kind produce, client aiokafka and acks all"
+    if workload.transactional and (who not in _TRANSACTIONAL or workload.acks != "all"):
+        yield "transactional: only of kind produce, not of client plain, with acks all"
+    if workload.client == "java" and workload.group is None and not workload.transactional:
+        yield "client: java is in a group or transactional"
     if workload.aborts_every < 0 or (workload.aborts_every and not workload.transactional):
         yield f"aborts_every: must be >= 0, of a transactional producer, is {workload.aborts_every}"
-    if workload.read_committed and who != _READING:
-        yield "read_committed: only of kind consume and client aiokafka"
+    if workload.read_committed and who not in _READING:
+        yield "read_committed: only of kind consume, not of client plain"
 
 
 def _format_mistakes(workload: Workload) -> Iterator[str]:
     is_old = workload.message_format < _NEWEST_FORMAT
     if workload.keys < 0:
         yield f"keys: must be >= 0, is {workload.keys}"
-    if is_old and workload.client == "aiokafka":
-        yield f"message_format: aiokafka speaks {_NEWEST_FORMAT} only"
+    if is_old and workload.client != "plain":
+        yield f"message_format: {workload.client} speaks {_NEWEST_FORMAT} only"
     if is_old and workload.idempotent:
         yield f"message_format: must be {_NEWEST_FORMAT} of an idempotent producer"
     if is_old and workload.compression == "zstd":

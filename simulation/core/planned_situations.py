@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 
 from protocol.configs.names import THROTTLED_RATES, THROTTLED_REPLICAS, UNCLEAN_ELECTION
 from protocol.faults.model import CONTROLLER_NODE, DiskFault
+from protocol.faults.requests import RequestFault
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.actions import (
     Action,
@@ -189,6 +190,13 @@ def _breaks_leader_of(topic: str, timed: list[TimedStep]) -> bool:
     return any(rule.node == f"leader of {topic}-0" for _, rule in _disk_faults(timed))
 
 
+def _has_request_faults(_plan: Plan, timed: list[TimedStep]) -> bool:
+    return any(
+        isinstance(each.action, Fault) and isinstance(each.action.rule, RequestFault)
+        for each in timed
+    )
+
+
 _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.KEYED_RECORDS: _has_keyed_records,
     Situation.COMPRESSION: _has_compression,
@@ -204,6 +212,7 @@ _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.JOURNAL_EDITS: _has_journal_edits,
     Situation.GROUPS: _has_groups,
     Situation.TRANSACTIONS: _has_transactions,
+    Situation.REQUEST_FAULTS: _has_request_faults,
 }
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple
 
-from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
+from protocol.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 
 SEEN_WITHIN_US: Final = 20_000
 """What changes while clients work is in the samples of a simulation so much later at most."""
@@ -71,6 +71,11 @@ class ReplicaSample(NamedTuple):
     """As the leader has it from the controller."""
     size_bytes: int = -1
     """Of all segments, when the sample was written; -1: not known."""
+    next_offset: int = NO_OFFSET
+    """Where its next append goes: behind those that wait for the disk; when the sample was written.
+
+    NO_OFFSET: not known.
+    """
 
 
 class PartitionSample(NamedTuple):
@@ -93,6 +98,8 @@ class PartitionSample(NamedTuple):
     """One more with every change of leader, Isr or replicas."""
     is_recovering: bool = False
     """The leader was elected unclean and has not finished recovering."""
+    is_gone: bool = False
+    """It is deleted: the controller takes every replica of it for gone."""
 
 
 class LogDirSample(NamedTuple):
@@ -112,6 +119,15 @@ class BrokerSample(NamedTuple):
     broker: int
     is_usable: bool
     """New replicas may be placed there: it is alive, and not all its log dirs are refused."""
+
+
+class ObeyedSample(NamedTuple):
+    """Which controller a broker obeyed last, from then on."""
+
+    at_us: int
+    broker: int
+    boot: int
+    controller_epoch: int
 
 
 class NodeSample(NamedTuple):
@@ -176,6 +192,15 @@ class BatchSample(NamedTuple):
     is_transactional: bool = False
     marker: Literal["", "commit", "abort"] = ""
     """What a control batch says of the open transaction of its producer."""
+    leader_epoch: int = 0
+    """Of the leader that gave it its offsets."""
+
+
+class EpochBegin(NamedTuple):
+    """Where a leader epoch begins in a log, as its broker has it."""
+
+    epoch: int
+    offset: int
 
 
 class ProducerSample(NamedTuple):
@@ -205,6 +230,8 @@ class LogSample(NamedTuple):
     batches: tuple[BatchSample, ...] = ()
     producers: tuple[ProducerSample, ...] | None = None
     """Those that its broker knows of, in memory; None: nobody looked."""
+    epochs: tuple[EpochBegin, ...] | None = None
+    """The leader epochs that its broker knows of, in memory; None: nobody looked."""
 
 
 class Misanswer(NamedTuple):
@@ -310,6 +337,7 @@ class Samples:
     partitions: list[PartitionSample] = field(default_factory=list[PartitionSample])
     log_dirs: list[LogDirSample] = field(default_factory=list[LogDirSample])
     brokers: list[BrokerSample] = field(default_factory=list[BrokerSample])
+    obeyed: list[ObeyedSample] = field(default_factory=list[ObeyedSample])
     nodes: list[NodeSample] = field(default_factory=list[NodeSample])
     journal_edits_us: list[int] = field(default_factory=list[int])
     """When a hand changed the controller's journal."""

@@ -31,10 +31,10 @@ _NO_REBUILD_LIMIT: Final = "No drawn order replaces a log dir with a limit of it
 _SMALL_JOURNAL: Final = "Only a compacted journal has it, and drawn ones are short; tests compact."
 _NO_TAKEN_LOGS: Final = "Drawn plans take no log out of a log dir; scenarios of logs taken away do."
 _OLDER_LOGS: Final = "Only a log that older brokers wrote has such records; tests of this room do."
+_NO_ZOOKEEPER: Final = "Simulated clusters have a journal; tests of controllers have a ZooKeeper."
 _OTHER_CLIENTS: Final = "No client of a drawn plan asks for it; tests of requests do."
 
 _OF_BROKERS: Final[Mapping[str, str]] = {
-    "answer_errors._never": _DEFECTS,
     "append._check_fields": _WRONG_CLIENTS,
     "append._check_oldest": _WRONG_CLIENTS,
     "append._invalid_record": _WRONG_CLIENTS,
@@ -171,7 +171,6 @@ _OF_THE_CONTROLLER: Final[Mapping[str, str]] = {
     "alter_partition._topic": _OLD_VERSIONS,
     "alter_reassignments._asked": _OTHER_CLIENTS,
     "brokers._check_registration": _WRONG_CLIENTS,
-    "config_changes": _WRONG_CLIENTS,
     "create_partitions": _WRONG_CLIENTS,
     "create_topics._check_known": _WRONG_CLIENTS,
     "create_topics._check_whole": _WRONG_CLIENTS,
@@ -188,19 +187,22 @@ _OF_THE_CONTROLLER: Final[Mapping[str, str]] = {
     "elect_leaders._answer": _OTHER_CLIENTS,
     "elect_leaders._wanted": _OTHER_CLIENTS,
     "elect_leaders.elect_leaders": _OTHER_CLIENTS,
+    "config_records.ConfigsReplaced": _NO_ZOOKEEPER,
+    "config_records.GroupConfigsChanged.apply": _OTHER_CLIENTS,
     "journal_records.EpochsRecalled.apply": _SMALL_JOURNAL,
     "machine.Machine.step": _DEFECTS,
     "placement.check_counts": _WRONG_CLIENTS,
     "placement.check_total": _WRONG_CLIENTS,
     "reassignment_records.RemovalsPending.apply": _SMALL_JOURNAL,
     "reassignment_rules._check_list": _WRONG_CLIENTS,
-    "reconfiguration": _OTHER_CLIENTS,
-    "records.GroupConfigsChanged.apply": _OTHER_CLIENTS,
+    "registrations": _NO_ZOOKEEPER,
     "run_state.RunState.note_deleted": _LARGE_BOUNDS,
     "told_answers.answer_once_told": _OTHER_CLIENTS,
     "topic_rules": _WRONG_CLIENTS,
     "topics._create": _OTHER_CLIENTS,
     "topics.create_wanted_topics": _OTHER_CLIENTS,
+    "znode_state": _NO_ZOOKEEPER,
+    "znode_writes": _NO_ZOOKEEPER,
 }
 REASONS: Final[Mapping[str, str]] = {
     f"{room}.core.{name}": reason

@@ -9,7 +9,7 @@ from protocol.faults.model import CONTROLLER_NODE, broker_id_of, broker_node
 from protocol.ids import TopicPartition
 from simulation.cluster_instance import ClusterInstanceError
 from simulation.core.actions import Clear
-from simulation.core.health import health_problems, left_out
+from simulation.core.health import health_problems, left_out, lost_topics
 from simulation.core.needs import Need
 from simulation.core.observation import LogDirName, Observation
 from simulation.core.plan import Ending
@@ -92,7 +92,7 @@ async def _read_up(context: RunContext, ending: Ending, story: Story) -> str:
     began_ms = context.cluster.now_ms()
     while True:
         seen = await context.observer.observe((Need.OFFSETS,))
-        unread = context.workloads.unread(seen.offsets)
+        unread = context.workloads.unread(seen.offsets, lost_topics(seen))
         lasted_ms = context.cluster.now_ms() - began_ms
         if not unread:
             story.tell(f"all is read after {lasted_ms} ms")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from typing import Final, Protocol, runtime_checkable
 
 from protocol.ids import TopicPartition
 from protocol.ports import WallClock
 from protocol.records.batch import Compression
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.history import History
 from simulation.core.observation import ObservedOffsets, ObservedWorkload
 from simulation.core.plan import Workload
 from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient
 from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload
+from simulation.workload.java_member import JavaMemberWorkload
+from simulation.workload.java_transactions import JavaTransactionsWorkload
+from simulation.workload.java_transformer import JavaTransformWorkload
 from simulation.workload.mover import MoverSettings, MoverWorkload, RandomSource
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from simulation.workload.progress import Progress
@@ -80,7 +84,9 @@ class Workloads:
         self._count += 1
         connection = self._connect(name)
         workload = self._workloads[name]
-        make = self._library if workload.client == "aiokafka" else self._client
+        make = {"plain": self._client, "aiokafka": self._library, "java": self._java}[
+            workload.client
+        ]
         client = make(workload, connection)
         task = self._group.create_task(client.run(), name=f"workload {name}")
         self._begun[name].append(_Running(client, connection, task))
@@ -106,11 +112,17 @@ class Workloads:
         """End all that read."""
         await self.end(*self._of("consume"))
 
-    def unread(self, offsets: Mapping[TopicPartition, ObservedOffsets]) -> list[str]:
-        """Return what readers that run have yet to read, in words."""
+    def unread(
+        self, offsets: Mapping[TopicPartition, ObservedOffsets], lost_topics: Collection[str]
+    ) -> list[str]:
+        """Return what readers that run have yet to read, in words.
+
+        Those whose coordinator's topic is among ``lost_topics`` come no further.
+        """
+        able = {name for name in self._begun if not self._needs(name).intersection(lost_topics)}
         return [
             f"{who} is at offset {offset} of {tp}, which ends at {offsets[tp].latest}"
-            for who, positions in self._positions(offsets).items()
+            for who, positions in self._positions(offsets, able).items()
             for tp, offset in positions.items()
             if tp in offsets and offset < offsets[tp].latest
         ]
@@ -118,28 +130,38 @@ class Workloads:
     def _reads_all(self, name: str) -> bool:
         return self._workloads[name].group is not None or self._workloads[name].read_committed
 
+    def _needs(self, name: str) -> set[str]:
+        """Return the topics without which a reader waits for its coordinators."""
+        workload = self._workloads[name]
+        offsets = {CONSUMER_OFFSETS} if workload.group is not None else set[str]()
+        is_in_transactions = workload.kind == "transform" or workload.read_committed
+        return offsets | ({TRANSACTION_STATE} if is_in_transactions else set())
+
     def _of(self, *kinds: str) -> list[str]:
         return [name for name, one in self._workloads.items() if one.kind in kinds]
 
     def _positions(
-        self, offsets: Mapping[TopicPartition, ObservedOffsets]
+        self, offsets: Mapping[TopicPartition, ObservedOffsets], able: Collection[str]
     ) -> dict[str, dict[TopicPartition, int]]:
-        """Return where readers that run are: those that must come to the end of what there is.
+        """Return where those of the readers that run are which must come to the end.
 
         A group reads all of its topic, whoever of it.
         """
         found: dict[str, dict[TopicPartition, int]] = {}
-        for name, begun in self._begun.items():
+        for name in (name for name in self._begun if name in able):
+            begun = self._begun[name]
             for client in (running.client for running in begun if not running.task.done()):
                 if isinstance(client, ConsumerWorkload):
-                    places = {tp: one.offset for tp, one in client.positions.items()}
-                    found.setdefault(name, {}).update(places)
+                    reached, reads_whole = client.reached, bool(client.group)
                 elif isinstance(client, _Library) and self._reads_all(name):
-                    who = f"group {client.group}" if client.group else name
-                    whole = {tp: 0 for tp in offsets if tp.topic == client.topic}
-                    places = found.setdefault(who, whole)
-                    for tp, offset in client.positions.items():
-                        places[tp] = max(offset, places.get(tp, 0))
+                    reached, reads_whole = client.positions, True
+                else:
+                    continue
+                who = f"group {client.group}" if client.group else name
+                whole = {tp: 0 for tp in offsets if reads_whole and tp.topic == client.topic}
+                places = found.setdefault(who, whole)
+                for tp, offset in reached.items():
+                    places[tp] = max(offset, places.get(tp, 0))
         return found
 
     def seen(self) -> dict[str, ObservedWorkload]:
@@ -159,6 +181,31 @@ class Workloads:
         client = LibraryClient(connection.addresses, connection.client_id, self._history)
         return library_workload(workload, self._count, client, _producer_settings(workload))
 
+    def _java(self, workload: Workload, connection: ClusterClient) -> _Client:
+        if workload.group is None:
+            return JavaTransactionsWorkload(
+                self._count,
+                connection,
+                self._history,
+                _producer_settings(workload),
+                self._clock,
+                aborts_every=workload.aborts_every,
+            )
+        is_transforming = workload.kind == "transform"
+        settings = ConsumerSettings(
+            topic=workload.topic,
+            group=workload.group,
+            is_read_committed=workload.read_committed or is_transforming,
+        )
+        if is_transforming:
+            assert workload.into is not None
+            writing = replace(_producer_settings(workload), topic=workload.into)
+            return JavaTransformWorkload(
+                self._count, connection, self._history, settings, writing, self._clock
+            )
+        member_id = f"{connection.client_id}-{self._count}"
+        return JavaMemberWorkload(member_id, connection, self._history, settings)
+
     def _client(self, workload: Workload, connection: ClusterClient) -> _Client:
         match workload.kind:
             case "produce":
@@ -175,7 +222,7 @@ class Workloads:
                 )
                 return ConsumerWorkload(connection, self._history, settings)
             case "transform":
-                raise AssertionError("aiokafka transforms, and no other client")
+                raise AssertionError("plain clients do not transform")
             case "move":
                 return MoverWorkload(
                     connection,

@@ -73,7 +73,8 @@ class DecisionSampler:
         del samples.topics[kept.topics_count :]
         del samples.broker_configs[kept.broker_configs_count :]
         self._state = None
-        self._seen = {each.tp: (None, each) for each in samples.partitions if not each.is_deleted}
+        last = {each.tp: each for each in samples.partitions}
+        self._seen = {tp: (None, each) for tp, each in last.items() if not each.is_deleted}
         self._configs = {each.topic: dict(each.configs) for each in samples.topics}
         self._broker_configs = {each.broker: dict(each.configs) for each in samples.broker_configs}
 
@@ -120,7 +121,11 @@ class DecisionSampler:
         for tp, (_, last) in list(self._seen.items()):
             if state.find(tp) is None:
                 del self._seen[tp]
-                self._samples.partitions.append(last._replace(at_us=now_us, is_deleted=True))
+                self._samples.partitions.append(_gone(last, now_us))
+
+
+def _gone(last: PartitionSample, now_us: int) -> PartitionSample:
+    return last._replace(at_us=now_us, is_deleted=True, is_gone=True)
 
 
 def _liveness(state: ClusterState) -> tuple[object, ...]:

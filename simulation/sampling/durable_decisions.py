@@ -14,7 +14,13 @@ from typing import Any, Final, NamedTuple
 from controller.core.records import Record, TopicCreated, TopicDeleted
 from controller.core.state import ClusterState
 from protocol.errors import ErrorCode
-from protocol.ids import LEADER_DURING_DELETE, NO_LEADER, ZERO_UUID, TopicPartition
+from protocol.ids import (
+    EPOCH_DURING_DELETE,
+    LEADER_DURING_DELETE,
+    NO_LEADER,
+    ZERO_UUID,
+    TopicPartition,
+)
 from protocol.messages.control import (
     AlterPartitionResponse,
     LeaderAndIsrRequest,
@@ -123,7 +129,10 @@ class DurableDecisions:
                 yield f"calls broker {broker.id} alive, of which the journal does not know"
 
     def stop_replica(self, _: Any, message: StopReplicaRequest) -> Iterator[str]:
-        """Read what is to be deleted: replicas that are none any more by the journal."""
+        """Read what is to be deleted: replicas that are none any more by the journal.
+
+        What a deleted topic's brokers are told may leave when there is another one of its name.
+        """
         epochs = {each.broker_epoch: each.broker_id for each in self._state.brokers.values()}
         broker = epochs.get(message.broker_epoch)
         for topic in message.topic_states:
@@ -134,7 +143,9 @@ class DurableDecisions:
                 durable = self._state.find(tp)
                 if not each.delete_partition or durable is None:
                     continue
-                is_older = 0 <= each.leader_epoch < durable.leader_epoch
+                is_older = 0 <= each.leader_epoch < durable.leader_epoch or (
+                    each.leader_epoch == EPOCH_DURING_DELETE and topic.topic_name in self._deleted
+                )
                 if broker in durable.target_replicas and not is_older:
                     yield f"deletes {tp} on broker {broker}, which the journal keeps there"
 

@@ -23,7 +23,7 @@ from protocol.ids import TopicPartition
 from protocol.records.batch import BatchHeader, UnsupportedMagic, iterate_batches
 from protocol.records.records import ControlRecordType, control_type, iterate_records
 from simulation.core.payload import number_of
-from simulation.core.samples import BatchSample, LogSample, ProducerSample
+from simulation.core.samples import BatchSample, EpochBegin, LogSample, ProducerSample
 
 _BATCHES_KEPT: Final = 4096
 
@@ -52,6 +52,7 @@ class Holding(NamedTuple):
     high_watermark: int
     log_start_offset: int
     producers: tuple[ProducerSample, ...] | None = None
+    epochs: tuple[EpochBegin, ...] | None = None
 
 
 def logs_below(
@@ -101,6 +102,7 @@ def _current(broker: int, tp: TopicPartition, files: Files, held: Holding) -> Lo
         is_leader=held.is_leader,
         batches=tuple(batch for batch in batches if batch.next_offset > held.log_start_offset),
         producers=held.producers,
+        epochs=held.epochs,
     )
 
 
@@ -133,6 +135,7 @@ def _batches_of(data: bytes) -> Iterator[BatchSample]:
             () if header.is_control else _records_of(batch, header),
             header.is_transactional,
             _marker(batch, header) if header.is_control else "",
+            header.partition_leader_epoch,
         )
 
 

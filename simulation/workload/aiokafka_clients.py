@@ -1,7 +1,8 @@
 """aiokafka's producer and consumer as workloads: the library as people use it, unmodified.
 
-It retries by itself and tells only what became of it in the end. In a simulated world somebody has
-to give it that world's time and chance; nothing here does.
+But for the pace at which it asks for metadata (``metadata_pace``). It retries by itself and tells
+only what became of it in the end. In a simulated world somebody has to give it that world's time
+and chance; nothing here does.
 """
 
 # aiokafka has no stubs, and its own annotations leave much open.
@@ -44,6 +45,7 @@ from simulation.core.payload import (
 )
 from simulation.workload.aiokafka_start import ended, error_name, started
 from simulation.workload.consumer import ConsumerSettings
+from simulation.workload.metadata_pace import pace_metadata
 from simulation.workload.pause import pause
 from simulation.workload.position_reset import PositionReset
 from simulation.workload.producer import Pace, ProducerSettings
@@ -129,7 +131,7 @@ class AiokafkaProducerWorkload(AiokafkaWriter):
 
     def _producer(self) -> Any:
         settings = self._settings
-        return AIOKafkaProducer(
+        producer = AIOKafkaProducer(
             bootstrap_servers=bootstrap(self._addresses),
             client_id=self._client_id,
             acks=_ACKS[settings.acks],
@@ -138,12 +140,13 @@ class AiokafkaProducerWorkload(AiokafkaWriter):
             request_timeout_ms=settings.delivery_timeout_ms,
             retry_backoff_ms=settings.retry_backoff_ms,
         )
+        pace_metadata(producer.client, settings.retry_backoff_ms)
+        return producer
 
     async def _stop(self, producer: Any) -> None:
         """Stop the library when all that was made has ended, or its partition is gone.
 
-        While a partition has no metadata the library asks for it again at once, thousands of times
-        a second, until each record has timed out; here that ends.
+        The library would wait for such a partition until each record has timed out.
         """
         ended = asyncio.Event()
         async with asyncio.TaskGroup() as group:
@@ -291,7 +294,7 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
     def _consumer(self, *topics: str, **words: Any) -> Any:
         """Return a consumer; ``words`` are added to those that are the same for all."""
         is_committed = self._settings.is_read_committed
-        return AIOKafkaConsumer(
+        consumer: Any = AIOKafkaConsumer(
             *topics,
             bootstrap_servers=bootstrap(self._addresses),
             client_id=self._client_id,
@@ -302,6 +305,9 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
             metadata_max_age_ms=self._settings.metadata_max_age_ms,
             **words,
         )
+        # The library has no public way to its client.
+        pace_metadata(consumer._client, self._settings.retry_backoff_ms)  # noqa: SLF001
+        return consumer
 
     async def _poll(self, consumer: Any) -> list[Read]:
         asked = Poll(NO_LEADER, (), is_committed=self._settings.is_read_committed)

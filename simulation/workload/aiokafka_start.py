@@ -86,7 +86,24 @@ async def ended(client: Startable) -> None:
     """
     with suppress(AiokafkaError, TimeoutError):
         async with asyncio.timeout(_STOP_S_MAX):
-            await client.stop()
+            await _stopped(client)
+
+
+async def _stopped(client: Startable) -> None:
+    """Stop it to the end.
+
+    A consumer ends the fetches that wait to be tried again, and one that it ended so ends the stop
+    itself before its connections are closed, as if somebody had cancelled whoever asked for it.
+    """
+    try:
+        await client.stop()
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        connections = getattr(client, "_client", None)
+        if connections is not None:
+            await connections.close()
 
 
 def error_name(error: BaseException) -> str:

@@ -1,14 +1,15 @@
-"""A consumer that reads one topic from its beginning to its end and on, uncommitted records too.
+"""A consumer that reads one topic from its beginning to its end and on.
 
-It follows leaders by metadata, and logs that were cut by the end of the last epoch it has read
-(KIP-320). It commits nothing and belongs to no group.
+Unless it is told otherwise, it reads uncommitted records, too. It follows leaders by metadata, and
+logs that were cut by the end of the last epoch it has read (KIP-320). It commits nothing and
+belongs to no group.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from protocol.errors import ErrorCode, KafkaError, Malformed
@@ -16,13 +17,14 @@ from protocol.ids import NO_EPOCH, TopicPartition
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.offsets import EARLIEST
 from protocol.ports import Buffer
-from protocol.records.batch import UnsupportedMagic
+from protocol.records.batch import BatchHeader, UnsupportedMagic
 from protocol.records.entries import (
     check_stored_crc,
     iterate_stored_batches,
     iterate_stored_records,
 )
 from protocol.records.records import Record
+from simulation.core.aborted_records import AbortedRecords
 from simulation.core.history import NAMELESS, Function, History, Poll, Read
 from simulation.core.payload import number_of
 from simulation.workload.backoff import Backoff
@@ -47,9 +49,9 @@ class ConsumerSettings:
     message_format: int = 2
     """The newest format of records that it understands; 0 and 1 know nothing of leader epochs."""
     is_read_committed: bool = False
-    """Of a library's: it gets no records of transactions that are open or aborted."""
+    """It gets no records of transactions that are open or aborted."""
     group: str = ""
-    """Of a library's, which has other settings for those with one; "": none."""
+    """Of who shares the topic with others; "": none."""
 
 
 @dataclass(slots=True)
@@ -71,11 +73,19 @@ class ConsumerWorkload:
         self.progress = Progress()
         self.positions: dict[TopicPartition, Position] = {}
         """How far each partition is read."""
+        self.topic, self.group = settings.topic, settings.group
         self._client = client
         self._history = history
         self._settings = settings
         self._stopping = asyncio.Event()
         self._loops: dict[int, None] = {}
+        self._turn = asyncio.Lock()
+        """Held while what came is taken and worked off: one answer at a time."""
+
+    @property
+    def reached(self) -> Mapping[TopicPartition, int]:
+        """How far each partition is read, as an offset."""
+        return {tp: position.offset for tp, position in self.positions.items()}
 
     def stop(self) -> None:
         """Begin no more fetches."""
@@ -98,8 +108,15 @@ class ConsumerWorkload:
             await self._client.refresh(topic)
         except (OSError, KafkaError) as error:
             self.progress.count_error(code_of(error).name)
-        for tp in self._client.partitions(topic):
+        self._follow(self._client.partitions(topic))
+
+    def _follow(self, partitions: Sequence[TopicPartition]) -> None:
+        """Begin to read partitions that became known."""
+        for tp in partitions:
             self.positions.setdefault(tp, Position(tp))
+
+    async def _after_read(self, reads: Sequence[Read]) -> None:
+        """Called with what an answer brought, once the history has it."""
 
     async def _read_from(self, broker: int) -> None:
         backoff = Backoff(self._settings.retry_backoff_ms)
@@ -119,7 +136,8 @@ class ConsumerWorkload:
         """Fetch once; False when something was wrong."""
         if not await self._check(broker, led):
             return False
-        asked = Poll(broker, tuple(Read(each.tp, each.offset, each.checked_epoch) for each in led))
+        reads = tuple(Read(each.tp, each.offset, each.checked_epoch) for each in led)
+        asked = Poll(broker, reads, self._settings.is_read_committed)
         with self._history.begin(self._client.client_id, Function.POLL, asked) as polling:
             try:
                 answer = await self._fetch(broker, led)
@@ -128,8 +146,11 @@ class ConsumerWorkload:
                 self.progress.count_error(code_of(error).name)
                 await self._refresh_metadata()
                 return False
-            reads, codes = self._take(asked, answer)
-            polling.ok(Poll(broker, tuple(read for read in reads if read.records or read.error)))
+            async with self._turn:
+                taken, codes = self._take(asked, led, answer)
+                told = tuple(read for read in taken if read.records or read.error)
+                polling.ok(asked._replace(reads=told))
+                await self._after_read([read for read in taken if read.records])
         await self._heed(broker, codes)
         return not codes
 
@@ -139,6 +160,7 @@ class ConsumerWorkload:
             max_wait_ms=settings.max_wait_ms,
             min_bytes=1,
             max_bytes=settings.max_bytes,
+            isolation_level=int(settings.is_read_committed),
             topics=[
                 FetchTopic(
                     topic=settings.topic,
@@ -158,24 +180,29 @@ class ConsumerWorkload:
         version = FETCH_VERSIONS[settings.message_format]
         return await self._client.ask(broker, request, version, timeout_ms=timeout_ms)
 
-    def _take(self, asked: Poll, answer: Any) -> tuple[list[Read], dict[TopicPartition, ErrorCode]]:
-        """Move the positions behind what was read."""
+    def _take(
+        self, asked: Poll, led: Sequence[Position], answer: Any
+    ) -> tuple[list[Read], dict[TopicPartition, ErrorCode]]:
+        """Move the positions behind what was read, where it is still to be read."""
         reads: list[Read] = []
         codes: dict[TopicPartition, ErrorCode] = {}
         parts = {
             part.partition_index: part for topic in answer.responses for part in topic.partitions
         }
-        for read in asked.reads:
+        for read, position in zip(asked.reads, led, strict=True):
             part = parts.get(read.tp.partition)
-            if part is None:
+            if part is None or self.positions.get(read.tp) is not position:
                 continue
+            if position.offset != read.fetch_offset:
+                continue  # it moved since: another leader's answer was worked off
             code = ErrorCode(part.error_code)
             if code is not ErrorCode.NONE:
                 codes[read.tp] = code
                 self.progress.count_error(code.name)
                 reads.append(read._replace(error=code.name))
             else:
-                records, is_whole = self._advance(self.positions[read.tp], part.records or b"")
+                aborted = AbortedRecords(part.aborted_transactions)
+                records, is_whole = self._advance(position, part.records or b"", aborted)
                 reads.append(read._replace(records=records, high_watermark=part.high_watermark))
                 if not is_whole:
                     codes[read.tp] = ErrorCode.CORRUPT_MESSAGE
@@ -183,7 +210,7 @@ class ConsumerWorkload:
         return reads, codes
 
     def _advance(
-        self, position: Position, data: Buffer
+        self, position: Position, data: Buffer, aborted: AbortedRecords
     ) -> tuple[tuple[tuple[int, int], ...], bool]:
         """Take batches to the first that is not as it was written; tell whether all were taken.
 
@@ -199,8 +226,8 @@ class ConsumerWorkload:
                 # The batch at the fetch offset comes whole, with what lies before it.
                 records += [
                     (record.offset, self._number(record))
-                    for record in iterate_stored_records(data, at, header)
-                    if record.offset >= position.offset and not header.is_control
+                    for record in _seen(data, at, header, aborted)
+                    if record.offset >= position.offset
                 ]
                 position.offset = header.next_offset
                 position.epoch = header.partition_leader_epoch
@@ -217,8 +244,9 @@ class ConsumerWorkload:
 
     async def _heed(self, broker: int, codes: dict[TopicPartition, ErrorCode]) -> None:
         for tp, code in codes.items():
-            if code is ErrorCode.OFFSET_OUT_OF_RANGE:
-                await self._start_anew(broker, self.positions[tp])
+            position = self.positions.get(tp)
+            if code is ErrorCode.OFFSET_OUT_OF_RANGE and position is not None:
+                await self._start_anew(broker, position)
         if codes:
             await self._refresh_metadata()
 
@@ -252,13 +280,23 @@ class ConsumerWorkload:
                 self.progress.count_error(code_of(error).name)
                 await self._refresh_metadata()
                 return False
+            if position.checked_epoch != leader.epoch:
+                return False
         return True
 
     async def _go_back(self, broker: int, position: Position, current: int) -> None:
         if position.epoch != NO_EPOCH:
-            end = await end_of_epoch(self._client, broker, position.tp, position.epoch, current)
+            asked = replace(position)
+            end = await end_of_epoch(self._client, broker, position.tp, asked.epoch, current)
+            if position != asked:
+                return  # what an earlier leader sent was worked off meanwhile; asked again
             if end.end_offset < 0:
                 position.offset, position.epoch = 0, NO_EPOCH
             elif end.end_offset < position.offset:
                 position.offset, position.epoch = end.end_offset, end.leader_epoch
         position.checked_epoch = current
+
+
+def _seen(data: Buffer, at: int, header: BatchHeader, aborted: AbortedRecords) -> Iterable[Record]:
+    """Return those records of a batch that the application is given."""
+    return () if aborted.leave_out(data, at, header) else iterate_stored_records(data, at, header)

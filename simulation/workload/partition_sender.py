@@ -92,6 +92,8 @@ class Batch:
     """Set when it is sent first, if at all."""
     may_be_there: bool = False
     """An attempt ended in a way that leaves it open."""
+    is_again: bool = False
+    """It was sent before and is not there as far as anybody told."""
     begun: Begun | None = None
     leader: LeaderAndEpoch | None = None
     """Whom it was sent to last."""
@@ -182,7 +184,12 @@ class PartitionSender:
             self._notify()
 
     def _may_send(self) -> bool:
-        return bool(self._waiting) and self.in_flight_count < self._settings.in_flight_max
+        if not self._waiting or self.in_flight_count >= self._settings.in_flight_max:
+            return False
+        # A leader knows the last five sequences of a producer: what is sent again must be one of
+        # them each time, so nothing new goes behind it. Source: RecordAccumulator.java.
+        is_new = self._waiting[0].producer is None and self._identify is not None
+        return not (is_new and any(batch.is_again for batch in self._in_flight))
 
     async def _send(self, batch: Batch) -> ErrorCode:
         """Send the first batch that waits; after an error it still waits."""
@@ -283,6 +290,7 @@ class PartitionSender:
     def _note(self, batch: Batch, code: ErrorCode) -> None:
         self._progress.count_error(code.name)
         batch.begun = None
+        batch.is_again = True
         batch.may_be_there = batch.may_be_there or code not in _NOT_APPENDED
 
     def _acknowledge(self, batch: Batch, base_offset: int) -> None:

@@ -52,7 +52,9 @@ class PositionReset:
                 them anew, as if it had never read them, whenever there is another one.
         """
         if isinstance(error, NoOffsetForPartitionError):
-            for tp in error.args:
+            # Meanwhile the group may have given some of them to somebody else.
+            assigned = consumer.assignment()
+            for tp in [tp for tp in error.args if tp in assigned]:
                 position = positions.get(TopicPartition(tp.topic, tp.partition))
                 if position is None:
                     await consumer.seek_to_beginning(tp)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Final
@@ -17,7 +18,7 @@ from protocol.messages.produce import ACKS_ALL
 from protocol.messages.producer_ids import InitProducerIdRequest
 from protocol.ports import WallClock
 from protocol.records.build import NewRecord
-from simulation.core.history import Function, History, Send
+from simulation.core.history import Function, History, ProducerRange, Send
 from simulation.core.payload import (
     is_tombstone,
     key_of,
@@ -210,6 +211,33 @@ class ProducerWorkload:
             identity = ProducerIdAndEpoch(answer.producer_id, answer.producer_epoch)
             self._identity = self._identity or identity
             return identity
+
+
+def sends_in_turn(
+    number: int,
+    made: range,
+    topic: str,
+    partitions: Sequence[int],
+    producer: ProducerRange | None = None,
+) -> tuple[Send, ...]:
+    """Return records to be sent to the partitions of a topic in turn, one in a batch.
+
+    Args:
+        number: the workload's own in the run.
+        made: which of its records they are.
+        topic: where they go.
+        partitions: those that are known, at least one.
+        producer: how batches are numbered, as far as the history is told.
+    """
+    return tuple(
+        Send(
+            TopicPartition(topic, partitions[count % len(partitions)]),
+            (record_number(number, count),),
+            ACKS_ALL,
+            producer,
+        )
+        for count in made
+    )
 
 
 def _record(number: int, settings: ProducerSettings, now_ms: int) -> NewRecord:

@@ -20,10 +20,8 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError as AiokafkaError
 from aiokafka.errors import UnknownTopicOrPartitionError
 
-from protocol.ids import TopicPartition
-from protocol.messages.produce import ACKS_ALL
 from simulation.core.history import Function, History, Invocation, Send, Txn
-from simulation.core.payload import payload, record_number
+from simulation.core.payload import payload
 from simulation.workload.aiokafka_clients import (
     UNTOLD,
     AiokafkaWriter,
@@ -31,8 +29,9 @@ from simulation.workload.aiokafka_clients import (
     library_offsets,
 )
 from simulation.workload.aiokafka_start import ended, error_name, started
+from simulation.workload.metadata_pace import pace_metadata
 from simulation.workload.pause import pause
-from simulation.workload.producer import Pace, ProducerSettings
+from simulation.workload.producer import Pace, ProducerSettings, sends_in_turn
 
 TRANSACTION_TIMEOUT_MS: Final = 3_000
 """A coordinator aborts what is open for longer."""
@@ -105,7 +104,7 @@ def new_transactional_producer(
     addresses: Mapping[int, tuple[str, int]], transactional_id: str, settings: ProducerSettings
 ) -> Any:
     """Make a producer that is not started yet."""
-    return AIOKafkaProducer(
+    producer = AIOKafkaProducer(
         bootstrap_servers=bootstrap(addresses),
         client_id=transactional_id,
         transactional_id=transactional_id,
@@ -113,6 +112,8 @@ def new_transactional_producer(
         request_timeout_ms=settings.delivery_timeout_ms,
         retry_backoff_ms=settings.retry_backoff_ms,
     )
+    pace_metadata(producer.client, settings.retry_backoff_ms)
+    return producer
 
 
 def new_sends(number: int, made: range, topic: str, partitions: Sequence[int]) -> tuple[Send, ...]:
@@ -129,15 +130,7 @@ def new_sends(number: int, made: range, topic: str, partitions: Sequence[int]) -
     """
     if not partitions:
         raise UnknownTopicOrPartitionError(topic)
-    return tuple(
-        Send(
-            TopicPartition(topic, partitions[count % len(partitions)]),
-            (record_number(number, count),),
-            ACKS_ALL,
-            UNTOLD,
-        )
-        for count in made
-    )
+    return sends_in_turn(number, made, topic, partitions, UNTOLD)
 
 
 async def commit_transaction(

@@ -9,9 +9,10 @@ from typing import Final
 
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
-from simulation.core.samples import LogDirSample, ReplicaSample, Role, Samples
+from simulation.core.samples import LogDirSample, ObeyedSample, ReplicaSample, Role, Samples
 from simulation.sampling.sample_writer import SampleWriter
 from simulation.world.node import BrokerNode
+from simulation.world.process import Process
 
 _GAUGES_EVERY: Final = 16
 """Looks at the queues are this many times as rare."""
@@ -22,8 +23,12 @@ class BrokerSampler:
 
     def __init__(self, node: BrokerNode, samples: Samples) -> None:
         self._node = node
+        self._samples = samples
         self._writer = SampleWriter(node.id, samples)
+        self._obeyed: ObeyedSample | None = None
         self._looks = 0
+        self._seen: tuple[Process | None, int] = (None, 0)
+        """Whose steps were looked at last, and when the last one of them was over."""
 
     def look(self, now_us: int) -> None:
         """Write down what changed."""
@@ -31,11 +36,19 @@ class BrokerSampler:
         if state is None:
             self._all_gone(now_us)
             return
-        self._look_at_log_dirs(state, now_us)
-        self._look_at_replicas(state, now_us)
+        if self._has_made_steps():
+            self._look_at_log_dirs(state, now_us)
+            self._look_at_replicas(state, now_us)
+            self._look_at_controller_epoch(state, now_us)
         self._looks += 1
         if self._looks % _GAUGES_EVERY == 0:
             self._look_at_gauges(state, now_us)
+
+    def _has_made_steps(self) -> bool:
+        """Tell whether its process did anything since it was asked last: else nothing changed."""
+        process = self._node.process
+        before, self._seen = self._seen, (process, 0 if process is None else process.free_at_us)
+        return process is None or before != self._seen
 
     def _state(self) -> EngineState | None:
         broker = self._node.broker
@@ -74,6 +87,12 @@ class BrokerSampler:
                 writer.replica(writer.offline_replica(tp, offline.log_dir, boot, now_us))
         if count < len(written):
             self._note_gone(state, now_us)
+
+    def _look_at_controller_epoch(self, state: EngineState, now_us: int) -> None:
+        boot, epoch = self._node.starts_count, state.controller_epoch
+        if self._obeyed is None or self._obeyed[2:] != (boot, epoch):
+            self._obeyed = ObeyedSample(now_us, self._node.id, boot, epoch)
+            self._samples.obeyed.append(self._obeyed)
 
     def _note_gone(self, state: EngineState, now_us: int) -> None:
         hosted = {tp: None for tp, _ in state.hosted.iterate_online()}
@@ -123,4 +142,5 @@ def _sample(now_us: int, node: BrokerNode, replica: Replica) -> ReplicaSample:
         partition.high_watermark,
         partition.isr.isr if partition.is_leader else (),
         replica.log.files.size_bytes,
+        partition.next_offset,
     )

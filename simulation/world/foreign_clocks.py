@@ -1,11 +1,11 @@
 """aiokafka on the world's time and chance, for as long as a run takes.
 
-aiokafka reads ``time`` and ``random`` as names of its own modules: there, and nowhere else in the
-process, those names are given others. Four more things of it follow no seed by themselves: records
-without a timestamp get the machine's in native code, producers without a name are counted per
-process, the hashes of partitions follow ``PYTHONHASHSEED``, and so does the order in which names
-come out of its sets: ``set`` and ``frozenset`` are such names of its modules, too. Its code runs as
-it was released.
+aiokafka reads ``time``, ``random`` and ``gzip``, which stamps what it packs, as names of its own
+modules: there, and nowhere else in the process, those names are given others. Four more things of
+it follow no seed by themselves: records without a timestamp get the machine's in native code,
+producers without a name are counted per process, the hashes of partitions follow
+``PYTHONHASHSEED``, and so does the order in which names come out of its sets: ``set`` and
+``frozenset`` are such names of its modules, too. Its code runs as it was released.
 """
 
 # aiokafka has no stubs, and its own annotations leave much open.
@@ -14,6 +14,7 @@ it was released.
 
 from __future__ import annotations
 
+import gzip
 import sys
 import zlib
 from collections.abc import Callable, Generator, MutableSequence, Sequence
@@ -48,6 +49,17 @@ class WorldTime:
         return self._loop.time()
 
 
+class WorldGzip:
+    """Stands for the module ``gzip``, whose files begin with when they were written."""
+
+    def __init__(self, clock: WorldTime) -> None:
+        self._clock = clock
+
+    def GzipFile(self, **options: Any) -> gzip.GzipFile:  # noqa: N802 -- the module's own name
+        """Return a file that was written now, in the world."""
+        return gzip.GzipFile(**options, mtime=self._clock.time())
+
+
 class WorldRandom:
     """Stands for the module ``random``: what it draws from is brought into an order before."""
 
@@ -72,7 +84,11 @@ def foreign_clocks(loop: VirtualLoop) -> Generator[None]:
     from aiokafka.structs import TopicPartition  # noqa: PLC0415
 
     clock = WorldTime(loop)
-    names = {"time": clock, "random": WorldRandom(loop.chance.stream(f"workload:{_LIBRARY}"))}
+    names: dict[str, object] = {
+        "time": clock,
+        "gzip": WorldGzip(clock),
+        "random": WorldRandom(loop.chance.stream(f"workload:{_LIBRARY}")),
+    }
     with ExitStack() as undo:
         for module in _modules():
             for name, stand_in in names.items():

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from broker.engine.replica import Replica
 from protocol.ids import TopicPartition
-from simulation.core.samples import LogSample, ProducerSample
+from simulation.core.samples import EpochBegin, LogSample, ProducerSample
 from simulation.sampling.logs import Holding, logs_below
 from simulation.world.cluster import SimCluster
 from simulation.world.node import BrokerNode
@@ -30,6 +30,7 @@ def _logs(node: BrokerNode) -> Iterator[LogSample]:
                 partition.high_watermark,
                 partition.log_start_offset,
                 _producers(replica),
+                tuple(EpochBegin(*entry) for entry in partition.epochs.entries),
             )
     for path, drive in node.drives.items():
         is_online = state is not None and state.log_dirs[path].is_online

@@ -161,9 +161,10 @@ class Sampler:
         """Look, and look inside of nodes only where all that can be seen from outside is well."""
         self.look()
         self.samples.contradictions.clear()
-        if not (unsettled(self.samples) or lacks(self.samples)):
-            self._look_inside()
-        return bool(unsettled(self.samples) or lacks(self.samples))
+        if unsettled(self.samples) or lacks(self.samples):
+            return True
+        self._look_inside()
+        return bool(self.samples.contradictions)
 
     def _look_inside(self) -> None:
         """Hold what each node keeps against itself and the decisions."""

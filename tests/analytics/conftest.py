@@ -1,5 +1,8 @@
 import os
 from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from pyspark.sql import SparkSession
@@ -7,6 +10,8 @@ from pyspark.sql import SparkSession
 from analytics.session import find_java, start_session, suited_to
 
 _PRODUCTION = {
+    "spark.sql.optimizer.disableHints": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "10MB",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
     "spark.sql.codegen.wholeStage": "true",
@@ -33,6 +38,16 @@ def spark(poisoned_path: str) -> Generator[SparkSession]:
     with suited_to(session, size_bytes=0):  # Ten rows are quicker so.
         yield session
     session.stop()
+
+
+@pytest.fixture
+def viewed(spark: SparkSession, tmp_path: Path) -> str:
+    """Return what another file system of Hadoop's calls ``tmp_path``."""
+    context: Any = spark.sparkContext
+    settings = context._jsc.hadoopConfiguration()
+    mount = uuid4().hex
+    settings.set(f"fs.viewfs.mounttable.{mount}.link./lab", tmp_path.as_uri())
+    return f"viewfs://{mount}/lab"
 
 
 @pytest.fixture

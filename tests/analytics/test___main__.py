@@ -6,11 +6,19 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
+import analytics
 from analytics.__main__ import ExitCode, main
+from analytics.job import RESULTS, run_job
 from analytics.read import SETTINGS_FOLDERS
+from benchmarks.made_up_dump import write_made_up_dump
+from benchmarks.spark_cluster import SUBMIT, spark_cluster, spark_environment
 from tests.analytics.frames import SAMPLES, write_dump
 from tests.deadlines import DEADLINE_S
+
+MAIN = Path(analytics.__file__).with_name("__main__.py")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -36,6 +44,45 @@ def test_the_whole_job_prints_json_and_nothing_else(tmp_path: Path) -> None:
     report = json.loads(done.stdout)
     assert [row["log_dir"] for row in report["log_dirs"]] == ["/d1"]
     assert (tmp_path / "out" / "rows" / "replica" / "_SUCCESS").exists()
+
+
+def rows_of(spark: SparkSession, out: Path, name: str) -> list[str]:
+    """Return the rows of a table as text, sorted: a table's order is no matter of who made it."""
+    stored = spark.read.parquet(f"{out}/{name}")
+    text = F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("text")
+    return sorted(row["text"] for row in stored.select(text).collect())
+
+
+@pytest.mark.sampled_among("clusters of Spark's own", kept=0)
+@pytest.mark.integration
+def test_two_workers_of_a_cluster_make_the_rows_of_one_machine(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    dump, out, own = tmp_path / "dump", tmp_path / "out", tmp_path / "own"
+    written = write_made_up_dump(dump, 10_000)
+    with spark_cluster(tmp_path / "executors", workers=2) as cluster:
+        # No --master of ours: what spark-submit says has to hold.
+        done = subprocess.run(
+            [
+                *(SUBMIT, "--master", cluster.url, "--conf", "spark.sql.shuffle.partitions=2"),
+                *(MAIN, "--dump", dump, "--out", out, "--json", "--no-archive"),
+            ],
+            env=spark_environment(),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=5 * DEADLINE_S,
+        )
+        assert done.returncode == 0, done.stderr
+        assert len(cluster.workers_with_executors()) == 2
+    assert sum(json.loads(done.stdout)["row_counts"].values()) == written
+    run_job(spark, str(dump), str(own))
+    names = [name for name in RESULTS if name != "plan_scores"]
+    folders = [
+        path.relative_to(own) for each in ("rows", "facts") for path in own.glob(f"{each}/*")
+    ]
+    for name in [*names, *map(str, folders)]:
+        assert rows_of(spark, out, name) == rows_of(spark, own, name), name
 
 
 def test_a_missing_java_is_one_line_and_its_own_exit_code(
@@ -82,6 +129,13 @@ def test_every_option_explains_itself() -> None:
     assert result.exit_code == 0
     for option in (
         *("--dump", "--out", "--master", "--bucket", "--plan", "--live", "--tables", "--json"),
-        *("--from", "--plain", "--archive"),
+        *("--from", "--plain", "--new", "--archive"),
     ):
         assert option in result.stdout
+
+
+@pytest.mark.parametrize("source", [("--from", "kafka://a:1"), ("--dump", "d", "--live")])
+def test_only_a_report_of_a_dump_reads_what_is_new(source: tuple[str, ...]) -> None:
+    result = CliRunner().invoke(main, [*source, "--out", "o", "--new"])
+    assert result.exit_code == 2
+    assert "--new reads a dump folder" in result.stderr

@@ -1,3 +1,5 @@
+import re
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -43,3 +45,22 @@ def test_a_java_that_spark_submit_started_is_left_running(
     gateway = SimpleNamespace(shutdown=lambda: ended.append("gateway"), **started)
     keep_archive(tmp_path / "spark.jsa", gateway)
     assert ended == []
+
+
+def test_a_java_that_takes_too_long_is_ended_and_leaves_no_half_archive(tmp_path: Path) -> None:
+    archive = tmp_path / "spark.jsa"
+    unfinished = Path(re.findall(r'ArchiveClassesAtExit=([^"]+)', making_options(archive))[0])
+    unfinished.write_text("half")
+    java = subprocess.Popen(["tail", "-f", "/dev/null"])
+    keeps_open = SimpleNamespace(close=lambda: None)
+    waits = iter([subprocess.TimeoutExpired("java", 120)])
+
+    def wait(_: float | None = None) -> int:
+        if (late := next(waits, None)) is not None:
+            raise late
+        return java.wait()
+
+    process = SimpleNamespace(stdin=keeps_open, wait=wait, kill=java.kill)
+    keep_archive(archive, SimpleNamespace(shutdown=lambda: None, proc=process))
+    assert java.returncode == -9
+    assert list(tmp_path.iterdir()) == []

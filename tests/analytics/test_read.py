@@ -37,6 +37,17 @@ def test_files_that_are_no_dump_are_left_alone(spark: SparkSession, tmp_path: Pa
     assert picked(read_lines(spark, str(tmp_path), "replica"), "line") == [("row",)]
 
 
+@pytest.mark.parametrize("scheme", ["file", "viewfs"])
+def test_lines_are_read_from_any_file_system_of_hadoop(
+    scheme: str, viewed: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    write_line(tmp_path, "replica", "row", version=2)
+    dump = viewed if scheme == "viewfs" else tmp_path.as_uri()
+    # How much there is elsewhere is not known: it may be much, and gets a cluster's settings.
+    assert check_dump(spark, dump) == (None if scheme == "viewfs" else len("row\n"))
+    assert picked(read_lines(spark, dump, "replica"), "line", "version") == [("row", 2)]
+
+
 def test_a_folder_with_rows_passes(spark: SparkSession, tmp_path: Path) -> None:
     write_line(tmp_path, "replica", "row")
     check_dump(spark, str(tmp_path))
@@ -57,7 +68,8 @@ def test_a_missing_folder_of_this_machine_is_told_without_spark(
     for name in SETTINGS_FOLDERS:
         monkeypatch.delenv(name, raising=False)
     (tmp_path / "file").write_text("")
-    check_local_folder(str(tmp_path))
+    write_line(tmp_path / "dump", "replica", "row")
+    assert check_local_folder(str(tmp_path / "dump")) == len("row\n")
     for missing in ("missing", "file/below"):
         with pytest.raises(UnreadableDump, match=f"{missing}: it does not exist"):
             check_local_folder(str(tmp_path / missing))
@@ -65,7 +77,7 @@ def test_a_missing_folder_of_this_machine_is_told_without_spark(
 
 @pytest.mark.parametrize("dump", ["hdfs://host/missing", "/missing/broker=*", "missing{1,2}"])
 def test_what_only_spark_can_find_is_left_to_it(dump: str) -> None:
-    check_local_folder(dump)
+    assert check_local_folder(dump) is None
 
 
 @pytest.mark.parametrize("name", SETTINGS_FOLDERS)
@@ -73,7 +85,7 @@ def test_a_plain_path_may_be_of_another_file_system_where_settings_are(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(name, "/conf")
-    check_local_folder("/missing")
+    assert check_local_folder("/missing") is None
 
 
 def test_a_file_system_that_refuses_is_one_clear_line(spark: SparkSession) -> None:

@@ -43,3 +43,6 @@ def test_every_seed_is_kept_and_one_that_fails_stops_nobody(
     assert found.count() == 60
     [durations] = spark.read.parquet(f"{tmp_path}/failover_durations").collect()
     assert (durations["failure_count"], durations["unfinished_count"]) == (60, 60)
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "60 seeds, 1 violation." in page
+    assert "it broke" in page

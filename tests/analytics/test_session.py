@@ -1,12 +1,13 @@
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
 from analytics.errors import JavaMissing
-from analytics.session import SMALL_BYTES_MAX, find_java, suited_to
+from analytics.session import SMALL_BYTES_MAX, find_java, java_options_for, suited_to
 
 
 def java_saying(folder: Path, text: str) -> None:
@@ -81,9 +82,33 @@ def test_only_for_a_small_dump_of_this_machine_nothing_is_compiled_and_planned_a
 ) -> None:
     spark = spark_in_production
     before = spark.conf.get("spark.sql.codegen.factoryMode")
-    with suited_to(spark, size_bytes):
+    with suited_to(spark, size_bytes) as is_little:
+        assert is_little == (compiles == "false")
         assert spark.conf.get("spark.sql.codegen.wholeStage") == compiles
         assert spark.conf.get("spark.sql.adaptive.enabled") == compiles
     assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
     assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
     assert spark.conf.get("spark.sql.codegen.factoryMode") == before
+
+
+def test_java_is_not_asked_again_for_the_class_of_each_function(spark: SparkSession) -> None:
+    context: Any = spark.sparkContext
+    java = context._jvm
+    for name in ("functions", "PythonUtils", "org.apache.spark.sql.functions"):
+        assert getattr(java, name) is getattr(java, name)
+
+
+def test_only_for_a_small_dump_java_compiles_no_more_than_it_can_quickly() -> None:
+    assert "-XX:TieredStopAtLevel=1" in java_options_for(is_little=True)
+    assert "Tiered" not in java_options_for(is_little=False)
+
+
+@pytest.mark.parametrize(("parts", "tasks"), [(2, 2), (9, 9)])
+def test_a_shuffle_of_a_large_dump_has_tasks_by_its_size(
+    parts: int, tasks: int, spark_in_production: SparkSession
+) -> None:
+    spark, name = spark_in_production, "spark.sql.shuffle.partitions"
+    before = spark.conf.get(name)
+    with suited_to(spark, parts * SMALL_BYTES_MAX):
+        assert spark.conf.get(name) == str(tasks)
+    assert spark.conf.get(name) == before

@@ -1,6 +1,9 @@
 from pathlib import Path
+from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from analytics.tables import Tables, collected
 from tests.analytics.frames import LOG_DIR, changed, frame_of, made, picked
@@ -18,6 +21,30 @@ def test_a_table_takes_the_place_of_the_last_one_when_it_is_published(
         tables.publish()
     assert picked(spark.read.parquet(f"{out}/t"), "value") == [("new",)]
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["t"]
+
+
+def test_tables_are_swapped_on_any_file_system_of_hadoop(
+    viewed: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    for value in ("old", "new"):
+        tables = Tables(spark, f"{viewed}/out")
+        tables.write("t", made(spark, [(value,)], "value string"))
+        tables.publish()
+    assert picked(spark.read.parquet(str(tmp_path / "out" / "t")), "value") == [("new",)]
+    assert [path.name for path in (tmp_path / "out").glob("[!.]*")] == ["t"]
+
+
+@pytest.mark.parametrize("in_one_task", [True, False])
+def test_small_tables_are_read_again_in_one_partition_and_summed_without_a_shuffle(
+    in_one_task: bool, spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = spark.range(6).select(F.lit("run-1").alias("run_id"), F.col("id").alias("at_ms"))
+    tables = Tables(spark, str(tmp_path), in_one_task=in_one_task)
+    tables.write_rows("rows/t", rows.repartition(3))
+    summed: Any = tables.stored("rows/t").groupBy("run_id").sum("at_ms")
+    plan = summed._jdf.queryExecution().executedPlan().toString()
+    assert ("Exchange" in plan) == (not in_one_task)
+    assert picked(summed, "sum(at_ms)") == [(15,)]
 
 
 def test_what_is_discarded_leaves_the_last_tables(spark: SparkSession, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from protocol.messages.configs import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
     IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsRequestAlterConfigsResource,
     IncrementalAlterConfigsResponse,
     ListConfigResourcesResponse,
 )
@@ -30,6 +31,7 @@ from protocol.messages.lifecycle import (
     ControlledShutdownResponse,
 )
 from protocol.messages.producer_ids import AllocateProducerIdsResponse
+from protocol.messages.quotas import DescribeClientQuotasResponse, EntryData
 from protocol.messages.topics import (
     CreatableTopicResult,
     CreateTopicsRequest,
@@ -44,7 +46,9 @@ from tests.deadlines import DEADLINE_S
 BROKER_RESOURCE = 4
 GROUP_RESOURCE = 32
 SCRAM_RESOURCE = 127
+TOKEN_RESOURCE = 126
 _ACLS = 29
+_QUOTAS = 48
 
 
 class FakeController:
@@ -64,8 +68,11 @@ class FakeController:
         """Dynamic ones, by broker id as text; "" for all brokers."""
         self.group_configs: dict[str, dict[str, str]] = {}
         self.scram: dict[str, dict[str, str]] = {}
+        self.tokens: dict[str, dict[str, str]] = {}
         self.acls: list[DescribeAclsResource] = []
         self.acls_code = ErrorCode.NONE
+        self.client_quotas: list[EntryData] = []
+        self.client_quotas_code = ErrorCode.NONE
         self.describe_code = ErrorCode.NONE
         """Of brokers."""
         self.held: dict[type, asyncio.Event] = {}
@@ -116,12 +123,18 @@ class FakeController:
         if self.garbled.get(api.request, 0) > 0:
             self.garbled[api.request] -= 1
             return [b"\xff"]
-        response = self._tell_acls() if api.key == _ACLS else self._answer(api.name, request)
+        told = {_ACLS: self._tell_acls, _QUOTAS: self._tell_quotas}.get(api.key)
+        response = self._answer(api.name, request) if told is None else told()
         return codec(api.response, received.api_version).encode_parts(response)
 
     def _tell_acls(self) -> DescribeAclsResponse:
         return DescribeAclsResponse(
             error_code=self.acls_code, error_message=None, resources=self.acls
+        )
+
+    def _tell_quotas(self) -> DescribeClientQuotasResponse:
+        return DescribeClientQuotasResponse(
+            error_code=self.client_quotas_code, entries=self.client_quotas
         )
 
     def _answer(self, name: str, request: Any) -> Any:
@@ -150,6 +163,10 @@ class FakeController:
                         ConfigResource(resource_name=user, resource_type=SCRAM_RESOURCE)
                         for user in self.scram
                     ]
+                    + [
+                        ConfigResource(resource_name=token_id, resource_type=TOKEN_RESOURCE)
+                        for token_id in self.tokens
+                    ]
                 )
             case "CreateTopics":
                 return self._create(request)
@@ -164,12 +181,20 @@ class FakeController:
         self, request: IncrementalAlterConfigsRequest
     ) -> IncrementalAlterConfigsResponse:
         (resource,) = request.resources
+        if resource.resource_type == TOKEN_RESOURCE:
+            self._keep_token(resource)
         known = self.broker_configs.get(resource.resource_name, {})
         for one in resource.configs:
             known.pop(one.name, None)
         return IncrementalAlterConfigsResponse(
             responses=[AlterConfigsResourceResponse(resource_name=resource.resource_name)]
         )
+
+    def _keep_token(self, asked: IncrementalAlterConfigsRequestAlterConfigsResource) -> None:
+        (text,) = [each.value for each in asked.configs]
+        self.tokens.pop(asked.resource_name, None)
+        if text is not None:
+            self.tokens[asked.resource_name] = {"token": text}
 
     def _register(self, _request: BrokerRegistrationRequest) -> BrokerRegistrationResponse:
         if self.registration_codes:
@@ -194,6 +219,10 @@ class FakeController:
             if asked.resource_type == GROUP_RESOURCE:
                 texts = self.group_configs.get(asked.resource_name, {})
                 results.append(_described(GROUP_RESOURCE, asked.resource_name, texts, source=8))
+                continue
+            if asked.resource_type == TOKEN_RESOURCE:
+                texts = self.tokens.get(asked.resource_name, {})
+                results.append(_described(TOKEN_RESOURCE, asked.resource_name, texts, source=0))
                 continue
             if asked.resource_type == SCRAM_RESOURCE:
                 texts = self.scram.get(asked.resource_name, {})

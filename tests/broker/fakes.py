@@ -10,6 +10,7 @@ from typing import Any
 
 from broker.client_gate import ClientGate
 from broker.context import Context
+from broker.core.client_quotas.client_quotas import ClientQuotas
 from broker.core.control_rules import refuse_leader_and_isr
 from broker.core.fetch_session import FetchSessions
 from broker.core.groups.group_shard import GroupShard
@@ -306,8 +307,7 @@ class FakeBroker:
         self.topic_configs = FakeTopicConfigs()
         self.group_configs = FakeGroupConfigs()
         self.broker_configs = FakeBrokerConfigs(configs)
-        self.config_news = FakeConfigNews()
-        self.auto_topics = FakeAutoTopics()
+        self.config_news, self.auto_topics = FakeConfigNews(), FakeAutoTopics()
         group_shard = GroupShard(
             broker_config({}),
             lambda: 1_000_000,
@@ -318,7 +318,7 @@ class FakeBroker:
         self.transactions = FakeTransactions()
         self.verifier = FakeVerifier()
         self.metrics = Metrics(1)
-        self.client_gate = ClientGate()
+        self.client_quotas, self.client_gate = ClientQuotas(broker_config({})), ClientGate()
         self.client_gate.open()
         self.journal_heard: list[Any] = []
         self.context = Context(
@@ -347,6 +347,7 @@ class FakeBroker:
             verifier=self.verifier,
             fetch_sessions=FetchSessions(),
             client_gate=self.client_gate,
+            client_quotas=self.client_quotas,
             metrics=self.metrics,
             record_turns=RecordTurns(InlineDiskWorker(asyncio.get_running_loop())),
             loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),

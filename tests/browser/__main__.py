@@ -1,7 +1,7 @@
 """The console in a real Chromium, over a real cluster: what it shows, what clicks and keys order.
 
-Then the page of a report. `make page` runs it; it writes build/console.png and build/report.png, or
-the same below docs with `--picture`.
+Then the page of a report. `make page` runs it; it writes build/console.png and build/report.png,
+or the same below docs with `--picture`, and build/console-narrow.png.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -17,6 +19,7 @@ from typing import Final
 import jbodlab
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.fill import fill as write_records
+from jbodlab.load import Load
 from jbodlab.processes.cluster import Cluster as ClusterProcesses
 from tests.browser.chromium import Page, browsed, find_chromium
 from tests.browser.report_page import a_report_is_drawn
@@ -25,6 +28,12 @@ from tests.integration.test_http_api import Client, served
 
 ROOT: Final = Path(__file__).parents[2]
 NO_BROWSER: Final = 2
+TOPICS: Final = (("orders", 6, 12), ("payments", 3, 9), ("audit", 2, 2))
+"""Name, partitions, MiB of records."""
+NARROW_PIXELS: Final = 400
+NAMED_ROLES: Final = frozenset(
+    ("button", "combobox", "checkbox", "slider", "article", "region", "log", "heading", "group")
+)
 HOSTILE: Final = "<img src=x onerror='document.title=1'>"
 """The id of a fault that would be markup, were it not shown as text."""
 
@@ -41,8 +50,13 @@ def main() -> int:
         with served(cluster) as client, browsed(chromium) as page:
             page.send("Page.navigate", url=f"http://127.0.0.1:{client.port}/")
             shows_the_cluster(page)
-            a_disk_is_broken_by_click_and_told(page)
+            with written_to(cluster):
+                a_disk_is_broken_by_click_and_told(page)
+                its_failover_is_told_step_by_step(page)
+                rates_and_latencies_are_shown(page)
             keep_picture(page, cluster, client)
+            a_narrow_window_shows_it_all(page)
+            a_screen_reader_can_name_everything(page)
             what_is_named_like_markup_is_text(page, cluster, client)
             a_disk_is_mended_by_keys(page)
             a_replica_is_dragged(page)
@@ -61,7 +75,7 @@ def main() -> int:
 def fill(cluster: jbodlab.Cluster) -> None:
     """Have topics with records in them, of several sizes."""
     spec = ClusterProcesses(cluster.folder / "cluster.yaml").spec
-    for name, partitions, mib in (("orders", 6, 12), ("payments", 3, 9), ("audit", 2, 2)):
+    for name, partitions, mib in TOPICS:
         cluster.create_topic(name, partitions)
         with ClusterAdmin(spec) as admin:
             for _ in write_records(
@@ -96,6 +110,37 @@ def a_disk_is_broken_by_click_and_told(page: Page) -> None:
     page.until("!!document.querySelector('.disk .behind')")
 
 
+@contextmanager
+def written_to(cluster: jbodlab.Cluster) -> Generator[None]:
+    """Have a client write all the while."""
+    name, partitions, _ = TOPICS[0]
+    servers = cluster.bootstrap_servers.split(",")
+    load = Load(servers, name, partitions=partitions, size_bytes=500, pace_ms=10).start()
+    try:
+        yield
+    finally:
+        load.stop()
+
+
+def its_failover_is_told_step_by_step(page: Page) -> None:
+    """Each with its time since the failure, up to the first record that a new leader takes."""
+    told = (
+        "[...document.querySelectorAll('#events [data-kind=failover_step]')]"
+        ".map((each) => each.textContent).join('\\n')"
+    )
+    for words in ("went offline", "noticed", "elected", "are told", "take records again"):
+        page.until(f"{told}.includes({json.dumps(words)})")
+    # The newest is first, whatever was told late.
+    times = "[...document.querySelectorAll('#events li')].map((each) => Number(each.dataset.at))"
+    assert page.run(f"{times}.every((time, n, all) => !n || time <= all[n - 1])")
+
+
+def rates_and_latencies_are_shown(page: Page) -> None:
+    rows = "[...document.querySelectorAll('#apis tr')]"
+    produce = f"{rows}.find((each) => each.firstElementChild.textContent === 'Produce')"
+    page.until(f"/\\d ms$/.test({produce}?.lastElementChild.textContent)")
+
+
 def what_is_named_like_markup_is_text(page: Page, cluster: jbodlab.Cluster, client: Client) -> None:
     path = cluster.log_dir(2, 2).path
     rule = {"mode": "slow", "log_dir": path, "delay_ms": 20, "id": HOSTILE}
@@ -116,6 +161,44 @@ def keep_picture(page: Page, cluster: jbodlab.Cluster, client: Client) -> None:
     )
     picture("console").write_bytes(page.picture())
     page.send("Emulation.setEmulatedMedia", features=[])
+
+
+def a_narrow_window_shows_it_all(page: Page) -> None:
+    """As on a phone: nothing is wider than the window, and topics have their colours in it."""
+    page.send(
+        "Emulation.setDeviceMetricsOverride",
+        width=NARROW_PIXELS,
+        height=900,
+        deviceScaleFactor=1,
+        mobile=False,
+    )
+    wide = page.run(
+        "[...document.querySelectorAll('body *')]"
+        f".filter((each) => each.getBoundingClientRect().right > {NARROW_PIXELS})"
+        ".map((each) => each.outerHTML.slice(0, 80))"
+    )
+    assert wide == []
+    colours = page.run(
+        "[...new Set([...document.querySelectorAll('#all-brokers .replica.leader')]"
+        ".map((each) => getComputedStyle(each).backgroundColor))]"
+    )
+    assert len(colours) == len(TOPICS), colours
+    (ROOT / "build" / "console-narrow.png").write_bytes(page.picture())
+    page.send("Emulation.clearDeviceMetricsOverride")
+
+
+def a_screen_reader_can_name_everything(page: Page) -> None:
+    """What can be focused has a name, sections and dialogs have titles."""
+    page.send("Accessibility.enable")
+    nodes = page.send("Accessibility.getFullAXTree")["nodes"]
+    page.send("Accessibility.disable")
+    found = [
+        (node["role"]["value"], node["name"]["value"])
+        for node in nodes
+        if not node["ignored"] and node.get("role", {}).get("value") in NAMED_ROLES
+    ]
+    assert {role for role, _ in found} >= {"button", "article", "region", "log", "heading"}, found
+    assert [role for role, name in found if not name] == []
 
 
 def a_simulated_run_is_played(page: Page, client: Client) -> None:
@@ -153,9 +236,9 @@ def a_recorded_run_is_played(page: Page) -> None:
         )
         # One run plays on while the file of the next is chosen.
         page.run("document.querySelector('#play').click()")
-        address = page.run("location.href")
         choose(page, file)
         page.until("document.body.dataset.playing === 'file'")
+    address = page.run("location.href")
     assert page.run("document.querySelector('#now').textContent") == "0.000 s"
     assert page.run("document.querySelector('#play').textContent") == "Play"
     assert page.run("document.querySelector('#share').hidden"), "a file has no address"

@@ -18,9 +18,13 @@ from jbodlab.processes.cluster import Cluster as ClusterProcesses
 from tests.integration.labs import FAST, PATIENT_MS
 
 TOPIC: Final = "orders"
+LONE: Final = "lone"
+"""Has one replica, so that nobody takes over: it is unavailable while its disk is."""
 PARTITIONS: Final = 6
 THROTTLE: Final = {"replica.alter.log.dirs.io.max.bytes.per.second": "2000000"}
 PACE_MS: Final = 20
+OFFLINE_SAMPLES: Final = 5
+"""An outage is seen once a leader misses more than one sample."""
 RECORDS: Final = 1500
 """That a stage lasts: some ten seconds."""
 
@@ -52,11 +56,15 @@ def _run(cluster: jbodlab.Cluster, *, is_broken: bool) -> None:
 def _break(cluster: jbodlab.Cluster, load: Load) -> None:
     """Have the disk of a leader slow, fail and come back, and a replica moved meanwhile."""
     disk = cluster.log_dir_of(TOPIC, 0)
+    cluster.create_topic(LONE, assignment={0: [disk.broker_id]})
+    if cluster.log_dir_of(LONE, 0).path != disk.path:
+        cluster.move(LONE, 0, disk)
     disk.fail("slow", delay_ms=25)
     _write_more(cluster, load, RECORDS)
     disk.fail("eio")
     disk.wait_until_offline()
     _write_more(cluster, load, RECORDS // 2)
+    _await_samples(cluster, OFFLINE_SAMPLES)
     disk.heal()
     disk.restart()
     leader = cluster.partition(TOPIC, 1).leader
@@ -64,6 +72,18 @@ def _break(cluster: jbodlab.Cluster, load: Load) -> None:
     target = next(each for each in cluster.broker(leader).log_dirs if each.path != source.path)
     cluster.move(TOPIC, 1, target)
     _write_more(cluster, load, RECORDS // 2)
+
+
+def _await_samples(cluster: jbodlab.Cluster, count: int) -> None:
+    """Wait until each broker has sampled its log dirs so many times more."""
+
+    def sampled() -> int:
+        files = (cluster.folder / "data" / "metrics" / "log_dir").rglob("*.jsonl")
+        return sum(file.read_bytes().count(b"\n") for file in files)
+
+    rows = count * sum(len(broker.log_dirs) for broker in cluster.brokers)
+    wanted = sampled() + rows
+    cluster.wait_until(lambda: sampled() >= wanted, f"log dirs were sampled {count} times more")
 
 
 def _write_more(cluster: jbodlab.Cluster, load: Load, records: int) -> None:

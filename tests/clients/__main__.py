@@ -22,6 +22,10 @@ from tests.clients.card import page
 from tests.clients.kept import keep, read_kept, renewed
 from tests.clients.programs import MEANINGS, NOTES, PROGRAMS, Program
 from tests.clients.results import Outcome
+from tests.clients.secured.combinations import CLIENTS as SECURED
+from tests.clients.secured.combinations import PASSED, QUICK, WAYS, Told
+from tests.clients.secured.combinations import outcomes as ways_told
+from tests.clients.secured.secured_card import kept_part, part
 from tests.clients.session import FAILING, WHOLE, run_program
 from tests.clients.suites import CLIENT as KAFKA_PYTHON_SUITE
 from tests.clients.suites import run_kafka_python
@@ -54,8 +58,15 @@ SHAPE: Final = LabShape(
     is_flag=True,
     help="Only with failing disks, and what takes a minute at most; no card.",
 )
-def main(*, clients: tuple[str, ...], quick: bool) -> None:
+@click.option(
+    "--secured",
+    is_flag=True,
+    help="Only each client by each protocol and mechanism; with --quick by one of them.",
+)
+def main(*, clients: tuple[str, ...], quick: bool, secured: bool) -> None:
     """Run client programs and suites against clusters of their own; write docs/clients.md."""
+    if secured:
+        sys.exit(_secured(clients, quick=quick))
     chosen = [
         each
         for each in PROGRAMS
@@ -67,9 +78,33 @@ def main(*, clients: tuple[str, ...], quick: bool) -> None:
     if not quick:
         known = renewed(read_kept(KEPT), outcomes, CLIENTS)
         keep(KEPT, known)
-        CARD.write_text(page(known, (WHOLE, FAILING), MEANINGS, NOTES), encoding="utf-8")
+        kept = kept_part(CARD.read_text(encoding="utf-8"))
+        CARD.write_text(page(known, (WHOLE, FAILING), MEANINGS, NOTES) + kept, encoding="utf-8")
         click.echo(f"written: {CARD.relative_to(ROOT)}")
     sys.exit(exit_code(outcomes))
+
+
+def _secured(clients: tuple[str, ...], *, quick: bool) -> int:
+    """Run clients by all ways; the card is written when all of both were run."""
+    BUILD_DIR.mkdir(parents=True, exist_ok=True)
+    chosen = [each for each in SECURED if not clients or each in clients]
+    told: list[Told] = []
+    for each in ways_told(chosen, QUICK if quick else WAYS, BUILD_DIR):
+        click.echo(f"{each.client}, {each.way}: {each.text}")
+        told.append(each)
+    if not (clients or quick):
+        page_before = CARD.read_text(encoding="utf-8")
+        rest = page_before.removesuffix(kept_part(page_before))
+        CARD.write_text(f"{rest.rstrip()}\n\n{part(told)}", encoding="utf-8")
+        click.echo(f"written: {CARD.relative_to(ROOT)}")
+    return secured_exit_code(told)
+
+
+def secured_exit_code(told: Sequence[Told]) -> int:
+    """Return what a shell is told, as ``exit_code``."""
+    if any(each.is_run and each.text != PASSED for each in told):
+        return ExitCode.VIOLATION
+    return ExitCode.OK if all(each.is_run for each in told) else NOT_RUN
 
 
 def exit_code(outcomes: Sequence[Outcome]) -> int:

@@ -1,25 +1,27 @@
 """Test suites that clients bring themselves, run against a cluster of jbodlab.
 
 kafka-python's source distribution has its integration tests, without two files that they import.
-They want one broker, which they call 0, and name the Kafka that it claims to be.
+They want one broker, which they call 0, and name the Kafka that it claims to be. They start it
+themselves, with the protocol and mechanism of each test; a fixture of ours stands there instead.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
 
+from benchmarks.secured_lab import CA_FILE, OWN, PROTOCOLS, SecuredLab, write_secured_lab
 from jbodlab.processes.cluster import Cluster, running
-from jbodlab.processes.lab_spec import LabShape, write_lab_spec
-from protocol.cluster_file.spec import dump_cluster_spec, load_cluster_spec
+from protocol.configs.authorizer import STANDARD_AUTHORIZER
+from tests.clients import kafka_python_fixture
 from tests.clients.builds import build
 from tests.clients.results import ItemResult, Outcome
 from tests.clients.session import WHOLE
@@ -29,7 +31,6 @@ CLIENT: Final = "kafka-python's suite"
 RELEASE: Final = "4.3"
 """What a broker of jbodlab claims to be, unless it is told otherwise."""
 NOT_SERVED: Final[Mapping[str, str]] = {
-    "test_create_describe_delete_acls": "ACLs",
     "test_describe_metadata_quorum": "KRaft's quorum",
 }
 """Tests that ask for what docs/differences.md says is not there. A miss of any other is a bug."""
@@ -38,9 +39,15 @@ _CONFIGS: Final = {
     "num.partitions": "4",
     # Its groups have members of a second.
     "group.min.session.timeout.ms": "500",
+    # As their own fixture has it.
+    "authorizer.class.name": STANDARD_AUTHORIZER,
+    "allow.everyone.if.no.acl.found": "true",
+    "super.users": "User:broker",
 }
 _TESTS: Final = "test/integration"
-_WITH_BROKERS_OF_ITS_OWN: Final = f"{_TESTS}/test_ssl_integration.py"
+_SECURED: Final = ("test_sasl_integration", "test_ssl_integration")
+_BY_VERSION: Final = ("broker >=", "KAFKA_VERSION", "Unsupported Kafka Version")
+"""One of these is in the reason of a test that another version of Kafka would run."""
 _SERVICE: Final = '''\
 """What fixtures.py imports; a broker that runs already needs neither to be started."""
 
@@ -48,6 +55,9 @@ _SERVICE: Final = '''\
 class ExternalService:
     def __init__(self, host, port):
         self.host, self.port = host, port
+
+    def dump_logs(self):
+        pass
 
 
 class SpawnedService:
@@ -64,65 +74,110 @@ def run_kafka_python(build_dir: Path, folder: Path) -> Outcome:
     installed = version("kafka-python")
     source = _unpacked(installed, build_dir)
     report = folder / "kafka-python.xml"
-    cluster = Cluster(_one_broker(folder / "suite"))
-    with running(cluster):
-        broker = cluster.spec.brokers[0]
-        uri = f"kafka://{broker.advertised_host}:{broker.advertised_port}"
-        environment = {**os.environ, "KAFKA_URI": uri, "KAFKA_VERSION": RELEASE}
+    lab = _one_broker(folder / "suite")
+    with running(Cluster(lab.file)):
         options = ("-p", "no:randomly", "-p", "no:xdist", "-p", "no:cacheprovider", "-q")
+        plugin = ("-p", kafka_python_fixture.__name__)
         subprocess.run(
             [
-                *(sys.executable, "-m", "pytest", *options, f"--junitxml={report}"),
-                *(_TESTS, f"--ignore={_WITH_BROKERS_OF_ITS_OWN}"),
+                *(sys.executable, "-m", "pytest", *options, *plugin),
+                *(f"--junitxml={report}", _TESTS),
             ],
             cwd=source,
-            env=environment,
+            env=_environment(lab),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
             timeout=DEADLINE_S,
             check=False,
         )
-    return Outcome(CLIENT, installed, WHOLE, (judged(report.read_text(encoding="utf-8")),))
+    return Outcome(CLIENT, installed, WHOLE, judged(report.read_text(encoding="utf-8")))
 
 
-def judged(report: str) -> ItemResult:
-    """Read pytest's report: all of ``NOT_SERVED`` has to fail, and nothing else."""
+def _environment(lab: SecuredLab) -> dict[str, str]:
+    ports = {"PLAINTEXT": lab.ports[OWN], **{name: lab.ports[name] for name in PROTOCOLS}}
+    root = Path(__file__).parents[2]
+    given = {name: value for name, value in os.environ.items() if name != "KAFKA_URI"}
+    return given | {
+        "KAFKA_VERSION": RELEASE,
+        "PYTHONPATH": str(root),
+        kafka_python_fixture.WHERE: kafka_python_fixture.described(ports, lab.folder),
+    }
+
+
+def judged(report: str) -> tuple[ItemResult, ItemResult]:
+    """Read pytest's report, of the tests of SASL and SSL for themselves.
+
+    All of ``NOT_SERVED`` has to fail, and nothing else. Of SASL and SSL none is skipped but by its
+    version; others may lack a library for a codec here.
+    """
+    cases = list(ElementTree.fromstring(report).iter("testcase"))
+    secured = [case for case in cases if _file(case) in _SECURED]
+    others = [case for case in cases if _file(case) not in _SECURED]
+    names = [each.removeprefix("test_").removesuffix("_integration") for each in _SECURED]
+    own = [case for case in secured if _is_skipped_here(case)]
+    result = _result(" and ".join(names), secured, {})
+    if own:
+        not_run = ", ".join(case.get("name", "") for case in own)
+        result = ItemResult(result.item, passed=False, told=f"{result.told}, not run: {not_run}")
+    return _result(_TESTS, others, NOT_SERVED), result
+
+
+def _result(
+    item: str, cases: Sequence[ElementTree.Element], not_served: Mapping[str, str]
+) -> ItemResult:
+    """Return how some tests went of which ``not_served`` are known to fail."""
+    failed = list[str]()
     counts = {"passed": 0, "skipped": 0}
-    failed: list[str] = []
-    for case in ElementTree.fromstring(report).iter("testcase"):
+    for case in cases:
+        skipped = case.find("skipped")
         if case.find("failure") is not None or case.find("error") is not None:
             failed.append(case.get("name", ""))
-        else:
-            counts["skipped" if case.find("skipped") is not None else "passed"] += 1
+            continue
+        counts["passed" if skipped is None else "skipped"] += 1
     told = f"{counts['passed']} passed, {counts['skipped']} skipped"
-    bugs = [name for name in failed if name not in NOT_SERVED]
-    stale = [name for name in NOT_SERVED if name not in failed]
+    bugs = [name for name in failed if name not in not_served]
+    stale = [name for name in not_served if name not in failed]
     if bugs or not counts["passed"]:
-        return ItemResult(_TESTS, passed=False, told=f"{told}, failed: {', '.join(bugs)}")
+        return ItemResult(item, passed=False, told=f"{told}, failed: {', '.join(bugs)}")
     if stale:
-        return ItemResult(_TESTS, passed=False, told=f"{', '.join(stale)} passes: say so")
-    not_there = ", ".join(NOT_SERVED.values())
-    return ItemResult(_TESTS, passed=True, told=f"{told}, {len(failed)} not served ({not_there})")
+        return ItemResult(item, passed=False, told=f"{', '.join(stale)} passes: say so")
+    if failed:
+        told += f", {len(failed)} not served ({', '.join(not_served.values())})"
+    return ItemResult(item, passed=True, told=told)
+
+
+def _file(case: ElementTree.Element) -> str:
+    """Return the name of a test's file, which stands before its class."""
+    parts = case.get("classname", "").split(".")
+    return next((part for part in parts if part.endswith("_integration")), "")
+
+
+def _is_skipped_here(case: ElementTree.Element) -> bool:
+    """Tell whether a test is skipped though its version is there."""
+    skipped = case.find("skipped")
+    if skipped is None:
+        return False
+    return not any(each in skipped.get("message", "") for each in _BY_VERSION)
 
 
 def _unpacked(wanted: str, build_dir: Path) -> Path:
     """Fetch the source distribution once; return its folder with what it lacks."""
     name = f"kafka_python-{wanted}"
     folder = build_dir / name
-    if not (folder / "test" / "service.py").is_file():
+    if not (folder / "test" / "__init__.py").is_file():
         pip = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps")
         build(*pip, "--no-binary", ":all:", f"kafka-python=={wanted}", folder=build_dir)
         with tarfile.open(build_dir / f"{name}.tar.gz") as archive:
             archive.extractall(build_dir, filter="data")
         (folder / "servers" / RELEASE / "kafka-bin").mkdir(parents=True)
         (folder / "test" / "__init__.py").touch()
-        (folder / "test" / "service.py").write_text(_SERVICE, encoding="utf-8")
+    (folder / "test" / "service.py").write_text(_SERVICE, encoding="utf-8")
     return folder
 
 
-def _one_broker(folder: Path) -> Path:
-    file = write_lab_spec(folder, LabShape(brokers=1, configs=FAST | _CONFIGS))
-    spec = load_cluster_spec(file)
-    broker = dataclasses.replace(spec.brokers[0], id=0)
-    file.write_text(dump_cluster_spec(dataclasses.replace(spec, brokers=(broker,))))
-    return file
+def _one_broker(folder: Path) -> SecuredLab:
+    configs = FAST | _CONFIGS
+    password = kafka_python_fixture.PASSWORD
+    lab = write_secured_lab(folder, password=password, configs=configs, broker_id=0)
+    shutil.copy(folder / CA_FILE, folder / "ca-cert")
+    return lab

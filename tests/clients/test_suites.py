@@ -4,25 +4,38 @@ from __future__ import annotations
 
 from tests.clients.suites import NOT_SERVED, judged
 
-PASSED = '<testcase name="test_a"/><testcase name="test_b"><skipped/></testcase>'
+SKIPPED = '<skipped message="Requires KAFKA_VERSION &lt; 0.10.1"/>'
+PASSED = f'<testcase name="test_a"/><testcase name="test_b">{SKIPPED}</testcase>'
+SASL = '<testcase classname="test.integration.test_sasl_integration" name="test_client"/>'
 EXPECTED = "".join(f'<testcase name="{name}"><failure/></testcase>' for name in NOT_SERVED)
 
 
 def test_a_suite_passes_when_it_misses_what_is_not_served_alone() -> None:
-    result = judged(f"<testsuite>{PASSED}{EXPECTED}</testsuite>")
-    assert (result.passed, result.told[:19]) == (True, "1 passed, 1 skipped")
+    others, secured = judged(f"<testsuite>{PASSED}{EXPECTED}{SASL}</testsuite>")
+    assert (others.passed, others.told[:19]) == (True, "1 passed, 1 skipped")
+    assert (secured.item, secured.passed, secured.told[:8]) == ("sasl and ssl", True, "1 passed")
 
 
 def test_any_other_miss_is_one() -> None:
-    result = judged(
+    result, _ = judged(
         f'<testsuite>{PASSED}{EXPECTED}<testcase name="c"><error/></testcase></testsuite>'
     )
     assert (result.passed, result.told) == (False, "1 passed, 1 skipped, failed: c")
 
 
+def test_a_test_of_sasl_that_is_skipped_for_anything_but_its_version_is_told() -> None:
+    skipped = SASL.replace(
+        "/>", '><skipped message="Testing on external Kafka Broker"/></testcase>'
+    )
+    _, secured = judged(f"<testsuite>{PASSED}{EXPECTED}{SASL}{skipped}</testsuite>")
+    assert (secured.passed, secured.told[-22:]) == (False, ", not run: test_client")
+
+
 def test_what_passes_though_it_is_not_served_is_told() -> None:
-    assert not judged(f"<testsuite>{PASSED}</testsuite>").passed
+    assert not judged(f"<testsuite>{PASSED}</testsuite>")[0].passed
 
 
 def test_a_suite_of_which_nothing_passed_has_failed() -> None:
-    assert not judged(f"<testsuite>{EXPECTED}</testsuite>").passed
+    others, secured = judged(f"<testsuite>{EXPECTED}</testsuite>")
+    assert not others.passed
+    assert not secured.passed

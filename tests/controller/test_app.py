@@ -17,6 +17,9 @@ import pytest
 from controller.app import Controller, PortError, WrongClusterError, settings_of
 from controller.journal import Journal, JournalFile, JournalInUseError
 from protocol.cluster_file.spec import ClusterSpec, parse_cluster_spec
+from protocol.configs.authorizer import STANDARD_AUTHORIZER
+from protocol.configs.messages import SCRAM_CREDENTIALS
+from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -32,6 +35,9 @@ from protocol.messages.topics import (
     DeleteTopicsRequest,
 )
 from protocol.metrics.rows import TABLE_VERSION, FailoverStep
+from protocol.security.doors import key_of
+from protocol.security.listeners import INTER_BROKER_PROTOCOL, SecurityProtocol
+from protocol.transport.door import NO_KEY, Key
 from protocol.transport.rpc_client import RpcClient
 from tests.controller.core.cluster import tp
 from tests.controller.fake_broker import FakeBroker
@@ -135,6 +141,46 @@ async def round_trips(port: int, count: int) -> None:
     for _ in range(count):
         await client.request(ApiVersionsRequest(), 3)
     client.close()
+
+
+async def asked_for_credentials(spec: ClusterSpec, key: Key = NO_KEY) -> ErrorCode:
+    stored = DescribeConfigsResource(resource_type=SCRAM_CREDENTIALS, resource_name="")
+    async with running(spec) as (_, port):
+        client = RpcClient(host="127.0.0.1", port=port, client_id="somebody", key=key)
+        answer = await client.request(DescribeConfigsRequest(resources=[stored]), 4)
+        client.close()
+    (result,) = answer.results
+    return ErrorCode(result.error_code)
+
+
+@pytest.mark.parametrize(
+    "more", [{}, {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": "User:broker"}]
+)
+@pytest.mark.parametrize(
+    ("user", "code"),
+    [("broker", ErrorCode.NONE), ("alice", ErrorCode.CLUSTER_AUTHORIZATION_FAILED)],
+)
+async def test_stored_credentials_are_told_to_nodes_only(
+    tmp_path: Path, more: dict[str, str], user: str, code: ErrorCode
+) -> None:
+    protocol = SecurityProtocol.SASL_PLAINTEXT
+    users = {
+        "jbodlab.sasl.users": "broker:secret,alice:secret",
+        INTER_BROKER_PROTOCOL: protocol.name,
+    }
+    key = key_of(protocol, broker_config({**users, "jbodlab.sasl.inter.broker.user": user}))
+    spec = replace(spec_in(tmp_path), configs={**users, **more})
+    assert await asked_for_credentials(spec, key) is code
+
+
+@pytest.mark.parametrize("super_user", ["User:broker", "User:ANONYMOUS"])
+async def test_at_plaintext_stored_credentials_are_told_to_nobody(
+    tmp_path: Path, super_user: str
+) -> None:
+    refused = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    secured = {"authorizer.class.name": STANDARD_AUTHORIZER, "super.users": super_user}
+    for configs in ({}, secured):
+        assert await asked_for_credentials(replace(spec_in(tmp_path), configs=configs)) is refused
 
 
 async def test_a_topic_is_created_once_every_broker_has_been_told(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from protocol.errors import MalformedAnswer
 from protocol.messages.control import StopReplicaRequest, UpdateMetadataRequest
 from tests.deadlines import DEADLINE_S
 
+WAIT_MS = 700
+
 
 class FakeClient:
     """Answers when told to; ``refusals`` requests fail first."""
@@ -70,7 +72,9 @@ class Desk:
 async def desk(*clients: FakeClient) -> AsyncGenerator[Desk]:
     made = Desk(*clients)
     async with asyncio.TaskGroup() as group:
-        made.channels = Channels(group, made.connect, made.on_answer, made.overflows.append)
+        made.channels = Channels(
+            group, made.connect, made.on_answer, made.overflows.append, WAIT_MS
+        )
         yield made
         made.channels.close_all()
 
@@ -93,7 +97,7 @@ async def test_requests_leave_in_order_one_at_a_time() -> None:
         (1, 7, 1),
         (1, 7, 2),
     ]
-    assert made.answers[0].response == ("answer", first, 30_000)
+    assert made.answers[0].response == ("answer", first, WAIT_MS)
     assert made.connected == [("host", 9092)]
 
 

@@ -188,6 +188,18 @@ async def test_only_the_owner_reads_what_has_keys_in_it(
     assert modes == [0o600, 0o600]
 
 
+async def test_a_journal_that_others_could_read_is_closed_to_them(
+    tmp_path: Path, executor: ThreadPoolExecutor
+) -> None:
+    file = tmp_path / "journal.jsonl"
+    file.write_bytes(lines([ids(1)]))
+    file.chmod(0o644)
+    journal = Journal(JournalFile(tmp_path), executor)
+    await journal.load()
+    await journal.close()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
 async def test_a_torn_tail_is_cut_off_before_more_is_written(
     tmp_path: Path, executor: ThreadPoolExecutor
 ) -> None:

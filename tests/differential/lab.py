@@ -14,7 +14,8 @@ from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.processes.cluster import CONTROLLER, Cluster
 from jbodlab.processes.free_ports import free_ports
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
-from protocol.cluster_file.spec import ClusterSpec, dump_cluster_spec, load_cluster_spec
+from protocol.cluster_file.dump import dump_cluster_spec
+from protocol.cluster_file.spec import ClusterSpec, load_cluster_spec
 from protocol.faults.model import broker_node
 from protocol.ids import node_client_id
 from tests.deadlines import DEADLINE_S
@@ -34,6 +35,7 @@ class DifferentialLab(StoryLab):
 
     quiet_s = 10
     tells_as_recorded = False
+    misses_at_once = True
     told_before_return = 11
 
     def __init__(self, folder: Path, cluster: Cluster, admin: ClusterAdmin, taps: Taps) -> None:

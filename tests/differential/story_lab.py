@@ -24,7 +24,11 @@ from protocol.messages.log_dirs import (
     AlterReplicaLogDirTopic,
 )
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
-from protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsTopic
+from protocol.messages.topics import (
+    CreatePartitionsAssignment,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+)
 from protocol.records.build import NewRecord, build_batch
 from tests.deadlines import DEADLINE_S
 from tests.differential.tap import Told
@@ -37,8 +41,12 @@ class StoryLab(ABC):
 
     quiet_s: int
     """How long the last requests of a chapter may take."""
+    assignments: tuple[Sequence[int], ...] | None = None
+    """Where partitions that are added go; None: the controller has only these brokers to choose."""
     tells_as_recorded: bool
     """Whether every chapter has the recorded numbers of requests."""
+    misses_at_once: bool
+    """Whether a broker without log dirs is gone as it ends, not when ZooKeeper misses it."""
     told_before_return: int
     """What broker 2 is told in chapter 13 until broker 1 starts again."""
 
@@ -109,9 +117,20 @@ class StoryLab(ABC):
     def create(self, name: str, assignment: Mapping[int, Sequence[int]]) -> None:
         topic = TopicSpec(name=name, partitions=len(assignment), replication_factor=1, configs={})
         self.admin.create_topic(topic, assignment=assignment)
+        self.wait_until(
+            lambda admin: all(
+                len(admin.view(each, [name]).partitions) == len(assignment)
+                for each in admin.any_view([]).broker_ids
+            ),
+            f"every broker knows {name}",
+        )
 
     def add_partitions(self, name: str, count: int) -> None:
-        topic = CreatePartitionsTopic(name=name, count=count, assignments=None)
+        placed = self.assignments
+        assignments = None
+        if placed is not None:
+            assignments = [CreatePartitionsAssignment(broker_ids=each) for each in placed]
+        topic = CreatePartitionsTopic(name=name, count=count, assignments=assignments)
         broker_id = self.admin.any_view([]).broker_ids[0]
         answer = self._ask(broker_id, CreatePartitionsRequest(topics=[topic], timeout_ms=60_000), 2)
         assert [result.error_code for result in answer.results] == [0]

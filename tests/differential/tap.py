@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,10 +31,10 @@ class Told:
 class Taps:
     """One tap per broker; use it as a context manager."""
 
-    def __init__(self, routes: Mapping[int, tuple[int, int]], controller_client_id: str) -> None:
+    def __init__(self, routes: Mapping[int, tuple[int, int]], *controller_client_ids: str) -> None:
         """Take, per broker, the port to listen on and the port of the broker."""
         self._routes = routes
-        self._client_id = controller_client_id.encode()
+        self._client_ids = [each.encode() for each in controller_client_ids]
         self._told: dict[int, list[Told]] = {broker_id: [] for broker_id in routes}
         self._changed = threading.Condition()
         self._is_listening = threading.Event()
@@ -96,7 +96,7 @@ class Taps:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
-        ear = _Ear(self._client_id, lambda told: self._keep(broker_id, told))
+        ear = _Ear(self._client_ids, lambda told: self._keep(broker_id, told))
         try:
             answers, requests = await asyncio.open_connection("127.0.0.1", target)
         except OSError:
@@ -121,8 +121,8 @@ class Taps:
 class _Ear:
     """One connection: reads it if the controller made it."""
 
-    def __init__(self, client_id: bytes, keep: Callable[[Told], None]) -> None:
-        self._client_id = client_id
+    def __init__(self, client_ids: Sequence[bytes], keep: Callable[[Told], None]) -> None:
+        self._client_ids = client_ids
         self._keep = keep
         self._exchange: Exchange | None = None
         self._is_open = False
@@ -131,8 +131,8 @@ class _Ear:
     def hear_request(self, data: bytes) -> None:
         if not self._is_open:
             self._is_open = True
-            end = _HEAD_BYTES + len(self._client_id)
-            if data[_HEAD_BYTES - 2 : end] == len(self._client_id).to_bytes(2) + self._client_id:
+            heads = [len(each).to_bytes(2) + each for each in self._client_ids]
+            if data.startswith(tuple(heads), _HEAD_BYTES - 2):
                 self._exchange = Exchange()
         for frame in self._frames("request", data):
             assert frame.header is not None

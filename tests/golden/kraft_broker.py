@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import tempfile
 import time
@@ -27,23 +28,38 @@ advertised.listeners=PLAINTEXT://127.0.0.1:{port}
 controller.listener.names=CONTROLLER
 log.dirs={root}/data
 offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
 """
+_LOG_REQUESTS: Final = "-Dorg.slf4j.simpleLogger.log.kafka.request.logger=trace"
+_LOGGER: Final = "org.slf4j:slf4j-simple:1.7.36"
+"""Kafka comes without any; this one writes to stderr."""
 _FAST_JVM: Final = ("-Xmx400m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
 
 @contextmanager
-def kraft_broker() -> Generator[BlockingClient]:
-    """Run it, new, for the length of a block; give a connection to it."""
+def kraft_broker(request_log: Path | None = None) -> Generator[BlockingClient]:
+    """Run it, new, for the length of a block; give a connection to it.
+
+    Args:
+        request_log: where it writes down every request and its answer, one a line.
+    """
     libs = fetch(BUILD_DIR, RELEASE)
     with tempfile.TemporaryDirectory() as folder:
         port = free_port()
         config = Path(folder) / "server.properties"
         config.write_text(_FILE.format(port=port, controller=free_port(), root=folder))
-        java = ["java", *_FAST_JVM, "-cp", f"{libs}/*"]
+        java = ["java", *_FAST_JVM, "-cp", f"{libs}/*{os.pathsep}{folder}/*"]
         storage = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(config)]
         subprocess.run([*java, *storage], check=True, capture_output=True)
-        with (Path(folder) / "broker.log").open("wb") as log:
-            broker = subprocess.Popen([*java, "kafka.Kafka", str(config)], stdout=log, stderr=log)
+        log_path = Path(folder) / "broker.log" if request_log is None else request_log
+        command = [*java, "kafka.Kafka", str(config)]
+        if request_log is not None:
+            command.insert(1, _LOG_REQUESTS)
+            copied = [f"-Dartifact={_LOGGER}", f"-DoutputDirectory={folder}"]
+            subprocess.run(["mvn", "-q", "-B", "dependency:copy", *copied], check=True)
+        with log_path.open("wb") as log:
+            broker = subprocess.Popen(command, stdout=log, stderr=log)
         try:
             client = _connected(port, broker)
             yield client

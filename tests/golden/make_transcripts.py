@@ -53,15 +53,20 @@ def made() -> Made:
     return Made(told, differing, partial(_put, story.chapters))
 
 
-def differences(name: str, chapter: Chapter, stands: Transcript) -> Iterator[str]:
-    """Yield a line for each broker that was told, and each tool that said, another thing."""
+def differences(
+    name: str, chapter: Chapter, stands: Transcript, data: Path = NEW / "data"
+) -> Iterator[str]:
+    """Yield a line for each broker that was told, and each tool that said, another thing.
+
+    ``data`` is the folder of the log dirs in which the chapter was played.
+    """
     for broker_id, old in stands.requests.items():
         new = chapter.requests[broker_id]
         if _settled(name, broker_id, new) != _settled(name, broker_id, old):
             yield f"broker {broker_id} was told otherwise, in {len(new)} requests for {len(old)}"
     for key, runs in stands.tools.items():
         for number, (new, old) in enumerate(zip(chapter.printed[key], runs, strict=True), start=1):
-            said, stood = _said(new.code, new.lines), _said(old.code, old.out)
+            said, stood = _said(new.code, new.lines, data), _said(old.code, old.out, data)
             if said != stood:
                 yield f"{key} {number} said {said} for {stood}"
     if chapter.exit_code != stands.other.get("exit_code"):
@@ -88,9 +93,9 @@ def _with_sorted_isrs(request: Request) -> Request:
     return {**request, "partitions": sorted_rows}
 
 
-def _said(code: int, lines: Sequence[str]) -> tuple[int, list[str]]:
+def _said(code: int, lines: Sequence[str], data: Path) -> tuple[int, list[str]]:
     """Return what two runs have alike of what a tool said."""
-    said = comparable(lines, NEW / "data")
+    said = comparable(lines, data)
     return code, [_with_sorted_isr(line) for line in said]
 
 

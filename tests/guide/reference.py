@@ -28,6 +28,7 @@ from protocol.faults.model import (
 )
 from protocol.faults.requests import RequestFault, RequestMode
 from tests.guide.commands import commands_page, escaped
+from tests.guide.http_api import http_api_page
 from tests.simulation.core.language import field_texts, table
 
 FOLDER: Final = Path(__file__).parents[2] / "docs" / "guide" / "reference"
@@ -189,6 +190,7 @@ def _unsaid(code: Enum) -> str:
 
 PAGES: Final[dict[str, Callable[[], list[str]]]] = {
     "commands.md": commands_page,
+    "http-api.md": http_api_page,
     "faults.md": faults_page,
     "configs.md": configs_page,
     "metrics.md": metrics_page,

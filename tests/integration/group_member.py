@@ -27,6 +27,8 @@ from kafka import ConsumerRebalanceListener, KafkaConsumer
 from kafka.errors import CommitFailedError, RebalanceInProgressError
 
 SESSION_MS = 6_000
+STATIC_SESSION_MS = 300_000
+"""Of one with an instance: on a busy machine it is a while until it was killed and is back."""
 HEARTBEAT_MS = 500
 POLL_MS = 200
 METADATA_AGE_MS_MAX = 1_000
@@ -46,7 +48,7 @@ def options(servers: str, group: str, instance: str | None) -> dict[str, Any]:
         "bootstrap_servers": servers.split(","),
         "group_id": group,
         "group_instance_id": instance,
-        "session_timeout_ms": SESSION_MS,
+        "session_timeout_ms": STATIC_SESSION_MS if instance else SESSION_MS,
         "heartbeat_interval_ms": HEARTBEAT_MS,
         "enable_auto_commit": False,
         "auto_offset_reset": "earliest",

@@ -29,12 +29,19 @@ ROOT = Path(__file__).parents[2]
 INSTALL_DEADLINE_S = 5 * DEADLINE_S
 
 
-def compose() -> dict[str, Any]:
-    return yaml.safe_load((ROOT / "compose.yaml").read_text())
+FILES = ("compose", "compose.networks")
+"""Each with its cluster file beside it."""
+NO_NODES = ("net", "api")
+LEFT_OUT = ("apt-get", "strip")
+"""What the Dockerfile calls and a machine need not have; the image is the same but larger."""
 
 
-def compose_spec() -> ClusterSpec:
-    return load_cluster_spec(ROOT / "compose.cluster.yaml")
+def compose(name: str = "compose") -> dict[str, Any]:
+    return yaml.safe_load((ROOT / f"{name}.yaml").read_text())
+
+
+def compose_spec(name: str = "compose") -> ClusterSpec:
+    return load_cluster_spec(ROOT / f"{name}.cluster.yaml")
 
 
 def dockerfile() -> list[tuple[str, str]]:
@@ -44,42 +51,56 @@ def dockerfile() -> list[tuple[str, str]]:
     return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in kept)]
 
 
-def services() -> dict[str, dict[str, Any]]:
+def services(file: str = "compose") -> dict[str, dict[str, Any]]:
     """Return the services that run a process of the cluster."""
-    return {name: each for name, each in compose()["services"].items() if name != "net"}
+    found = compose(file)["services"]
+    return {name: each for name, each in found.items() if name not in NO_NODES}
 
 
-def test_the_compose_file_runs_the_controller_and_every_broker_of_its_cluster() -> None:
-    commands = {name: each["command"] for name, each in services().items()}
+def test_the_http_api_is_a_service_that_wants_a_token_and_is_published_for_the_host_alone() -> None:
+    api = compose()["services"]["api"]
+    assert api["profiles"] == ["api"]
+    command = " ".join(api["command"])
+    assert command == "jbodlab serve --config compose.cluster.yaml --host 0.0.0.0 --port 28099"
+    assert api["environment"] == {"JBODLAB_API_TOKEN": "${JBODLAB_API_TOKEN:-}"}
+    assert "127.0.0.1:28099:28099" in compose()["services"]["net"]["ports"]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_the_compose_file_runs_the_controller_and_every_broker_of_its_cluster(file: str) -> None:
+    commands = {name: each["command"] for name, each in services(file).items()}
     start = ["python", "-m"]
-    config = ["--config", "compose.cluster.yaml"]
+    config = ["--config", f"{file}.cluster.yaml"]
     assert commands == {
         "controller": [*start, "jbodlab.controller", *config],
         **{
             f"broker-{broker.id}": [*start, "jbodlab.broker", *config, "--id", str(broker.id)]
-            for broker in compose_spec().brokers
+            for broker in compose_spec(file).brokers
         },
     }
 
 
-def test_every_log_dir_is_a_volume_of_its_own() -> None:
+@pytest.mark.parametrize("file", FILES)
+def test_every_log_dir_is_a_volume_of_its_own(file: str) -> None:
     (workdir,) = [rest for word, rest in dockerfile() if word == "WORKDIR"]
     mounted: list[str] = []
-    for broker in compose_spec().brokers:
-        lines: list[str] = services()[f"broker-{broker.id}"]["volumes"]
+    for broker in compose_spec(file).brokers:
+        lines: list[str] = services(file)[f"broker-{broker.id}"]["volumes"]
         volumes = {inside: name for name, _, inside in (line.partition(":") for line in lines)}
         for log_dir in broker.log_dirs:
             inside = f"{workdir}/{Path(log_dir.path).relative_to(ROOT)}"
             mounted.append(volumes[inside])
     assert len(dict.fromkeys(mounted)) == 9
-    assert [name for name in mounted if name not in compose()["volumes"]] == []
+    assert [name for name in mounted if name not in compose(file)["volumes"]] == []
 
 
-def test_a_container_is_healthy_when_its_process_takes_connections() -> None:
-    ports = {"controller": compose_spec().controller.port}
-    ports.update((f"broker-{broker.id}", broker.port) for broker in compose_spec().brokers)
-    tests = {name: each["healthcheck"]["test"][-1] for name, each in services().items()}
-    assert {name: re.findall(r"\d{5}", test) for name, test in tests.items()} == {
+@pytest.mark.parametrize("file", FILES)
+def test_a_container_is_healthy_when_its_process_takes_connections(file: str) -> None:
+    spec = compose_spec(file)
+    ports = {"controller": spec.controller.port}
+    ports.update((f"broker-{broker.id}", broker.port) for broker in spec.brokers)
+    tests = {name: each["healthcheck"]["test"][-1] for name, each in services(file).items()}
+    assert {name: re.findall(r"\d{4,5}", test) for name, test in tests.items()} == {
         name: [str(port)] for name, port in ports.items()
     }
 
@@ -97,24 +118,35 @@ def test_whoever_the_processes_run_as_may_write_into_every_volume() -> None:
 
 
 def test_clients_on_the_host_reach_what_the_brokers_advertise() -> None:
-    published = [port.split(":") for port in compose()["services"]["net"]["ports"]]
+    published = [port.split(":")[-2:] for port in compose()["services"]["net"]["ports"]]
     for broker in compose_spec().brokers:
         port = str(broker.advertised_port)
         assert [port, port] in published
         assert (broker.bind_host, broker.advertised_host) == ("0.0.0.0", "127.0.0.1")
 
 
+def test_a_broker_in_a_network_of_its_own_is_reached_from_its_site_and_from_the_host() -> None:
+    for broker in compose_spec("compose.networks").brokers:
+        service = services("compose.networks")[f"broker-{broker.id}"]
+        assert service["networks"] == ["nodes", f"site-{broker.id}"]
+        nodes, host = broker.listeners
+        assert nodes.advertised_host == f"broker-{broker.id}"
+        port = host.advertised_port
+        assert (host.bind_host, host.port, host.advertised_host) == ("0.0.0.0", port, "127.0.0.1")
+        assert service["ports"] == [f"127.0.0.1:{port}:{port}"]
+
+
 def test_the_image_is_a_slim_python_and_copies_only_what_is_there() -> None:
-    assert dockerfile()[0] == ("FROM", "python:3.11-slim")
+    assert dockerfile()[0] == ("FROM", "python:3.11-slim AS base")
     for word, rest in dockerfile():
-        if word == "COPY":
+        if word == "COPY" and not rest.startswith("--from="):
             *sources, _ = rest.split()
             assert [name for name in sources if not (ROOT / name).exists()] == []
 
 
 @pytest.fixture
 def image(tmp_path: Path) -> tuple[Path, dict[str, str]]:
-    """Do what the Dockerfile says in a folder and a fresh virtual environment of its own."""
+    """Do what the Dockerfile says, all stages in one folder, on a fresh virtual environment."""
     workdir, venv = tmp_path / "image", tmp_path / "venv"
     workdir.mkdir()
     subprocess.run([sys.executable, "-m", "venv", str(venv)], check=True)
@@ -125,9 +157,11 @@ def image(tmp_path: Path) -> tuple[Path, dict[str, str]]:
         **{name: each for name, each in os.environ.items() if name.startswith(("PIP_", "SSL_"))},
     }
     for word, rest in dockerfile():
-        if word == "COPY":
+        if word == "COPY" and not rest.startswith("--from="):
             copy(rest, workdir)
-        if word == "RUN":
+        if word == "ENV":
+            environment["PATH"] = f"{workdir / 'venv' / 'bin'}:{environment['PATH']}"
+        if word == "RUN" and not any(each in rest for each in LEFT_OUT):
             subprocess.run(
                 ["sh", "-c", rest],
                 cwd=workdir,

@@ -14,7 +14,7 @@ from jbodlab.processes.lab_spec import LabShape
 from tests.integration.groups import GROUPS, Group
 from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
 
-pytestmark = pytest.mark.sampled_among("groups whose members are processes", kept=1)
+pytestmark = pytest.mark.sampled_among("the longest stories of clusters", kept=1)
 
 PARTITIONS = 6
 DYNAMIC = ("", "", "")

@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
 
 from jbodlab.processes.cluster import Cluster
-from jbodlab.processes.free_ports import free_ports
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
-from tests.integration.typed import typed
+from tests.integration.guide_blocks import blocks, on_free_ports, type_in
 
-GUIDE = Path(__file__).parents[2] / "docs" / "guide"
 TUTORIAL_TIMEOUT_S = 900
 """Two dozen processes one after the other."""
-
-
-def blocks(page: str) -> list[str]:
-    """Return the commands of a page, block by block."""
-    return re.findall(r"```sh\n(.*?)```", (GUIDE / page).read_text(encoding="utf-8"), re.DOTALL)
-
-
-def type_in(folder: Path, block: str) -> str:
-    """Run a block where the cluster file is; return all that it says."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    env = os.environ | {"PATH": path, "COLUMNS": "200"}
-    done = typed(folder, ["bash", "-euo", "pipefail", "-c", block], env)
-    return done.stdout + done.stderr
-
-
-def on_free_ports(text: str) -> str:
-    """Return a file of `jbodlab init` with other ports: its own may be taken here."""
-    ports = iter(free_ports(7))
-    text = re.sub(r"(?m)^( +port:) \d+", lambda found: f"{found[1]} {next(ports)}", text)
-    return re.sub(
-        r"(?m)^    port:.*", lambda found: f"{found[0]}\n    control_port: {next(ports)}", text
-    )
 
 
 @pytest.mark.timeout(TUTORIAL_TIMEOUT_S)

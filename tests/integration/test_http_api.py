@@ -2,94 +2,29 @@
 
 from __future__ import annotations
 
-import http.client
 import json
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 import pytest
+from click.testing import Result
 from kafka import KafkaProducer
 
 import jbodlab
-from jbodlab.http_api.core.operations import OPERATIONS, RecordedRun
+from jbodlab.errors import ExitCode
+from jbodlab.http_api.core.bodies import RecordedRun
+from jbodlab.http_api.core.operations import OPERATIONS
 from jbodlab.processes.cluster import Cluster as ClusterProcesses
+from jbodlab.processes.run_state import run_dir
 from tests.deadlines import DEADLINE_S
+from tests.integration.http_clients import TOKEN, Client, served
 from tests.integration.labs import FAST, PATIENT_MS
+from tests.jbodlab.command_line import jbodlab as jbodlab_command
 
-pytestmark = pytest.mark.sampled_among("the HTTP API", kept=6)
-
-PROJECT = Path(__file__).parents[2]
-COMMAND = (sys.executable, "-m", jbodlab.__name__, "serve")
-
-
-class Client:
-    """Asks one server, as any language's HTTP client does."""
-
-    def __init__(self, address: str) -> None:
-        self.port = urlsplit(address).port
-        assert self.port
-
-    def call(self, method: str, path: str, body: Any = None, **headers: str) -> tuple[int, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
-        content = None if body is None else json.dumps(body)
-        sent = {"Content-Type": "application/json", **headers}
-        connection.request(method, path, content, sent)
-        response = connection.getresponse()
-        answer = response.read()
-        connection.close()
-        return response.status, json.loads(answer)
-
-    def get(self, path: str) -> Any:
-        status, answer = self.call("GET", path)
-        assert status == 200, answer
-        return answer
-
-    def until(self, path: str, holds: Callable[[Any], bool]) -> Any:
-        deadline = time.monotonic() + DEADLINE_S
-        while not holds(answer := self.get(path)):
-            assert time.monotonic() < deadline, answer
-        return answer
-
-    @contextmanager
-    def events(self) -> Generator[Iterator[dict[str, Any]]]:
-        """Listen; the first line tells that the server hears."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=DEADLINE_S)
-        connection.request("GET", "/events")
-        response = connection.getresponse()
-        assert response.readline() == b": jbodlab\n"
-
-        def changes() -> Iterator[dict[str, Any]]:
-            while line := response.readline():
-                if line.startswith(b"data: "):
-                    yield json.loads(line[6:])["change"]
-
-        yield changes()
-        response.close()
-        connection.close()
-
-
-@contextmanager
-def served(cluster: jbodlab.Cluster, *options: str) -> Generator[Client]:
-    config = str(cluster.folder / "cluster.yaml")
-    server = subprocess.Popen(
-        [*COMMAND, "--config", config, "--port", "0", "--json", *options],
-        stdout=subprocess.PIPE,
-        text=True,
-        cwd=PROJECT,
-    )
-    try:
-        assert server.stdout is not None
-        yield Client(json.loads(server.stdout.readline())["address"])
-    finally:
-        server.terminate()
-        server.communicate(timeout=DEADLINE_S)
+pytestmark = pytest.mark.sampled_among("the HTTP API", kept=4)
 
 
 @pytest.fixture(scope="module")
@@ -102,6 +37,13 @@ def cluster() -> Generator[jbodlab.Cluster]:
         ClusterProcesses(cluster.folder / "cluster.yaml").stop()
 
 
+@pytest.fixture
+def client_elsewhere(cluster: jbodlab.Cluster) -> Generator[Client]:
+    """A server that knows none of the cluster's processes, as one beside containers."""
+    with served(cluster, config="of-containers.yaml") as client:
+        yield client
+
+
 @pytest.fixture(scope="module")
 def client(cluster: jbodlab.Cluster) -> Generator[Client]:
     with served(cluster) as client:
@@ -112,6 +54,33 @@ def wait_for(changes: Iterator[dict[str, Any]], kind: str) -> dict[str, Any]:
     return next(each for each in changes if each["kind"] == kind)
 
 
+def test_nodes_that_somebody_else_started_are_judged_by_their_answers(
+    client_elsewhere: Client, cluster: jbodlab.Cluster
+) -> None:
+    client = client_elsewhere
+    assert client.get("/cluster")["controller"] == "running"
+    (broker,) = client.get("/brokers")
+    assert (broker["state"], broker["pid"]) == ("running", None)
+    assert len(broker["log_dirs"]) == 2
+    for order in ("kill", "pause", "stop", "start"):
+        status, answer = client.call("POST", f"/brokers/1/{order}", {})
+        assert status == 409
+        assert "broker-1 runs, and jbodlab did not start it here" in answer["error"]
+
+    assert (
+        client.call("POST", "/brokers/1/log-dirs/1/fail", {"mode": "slow", "delay_ms": 1})[0] == 200
+    )
+    assert client.call("DELETE", "/faults")[1] == {"done": "1 faults are taken off"}
+    # By the notes: another test may have had the server start the broker again.
+    processes = ClusterProcesses(cluster.folder / "cluster.yaml")
+    processes.pause("broker-1")
+    try:
+        client.until("/brokers", lambda seen: seen[0]["state"] == "silent")
+    finally:
+        processes.resume("broker-1")
+    client.until("/brokers", lambda seen: seen[0]["state"] == "running")
+
+
 def test_a_disk_breaks_and_comes_back_and_every_step_is_told(client: Client) -> None:
     with client.events() as changes:
         status, _ = client.call("POST", "/topics", {"name": "orders", "partitions": 2})
@@ -119,10 +88,15 @@ def test_a_disk_breaks_and_comes_back_and_every_step_is_told(client: Client) -> 
         assert wait_for(changes, "topic_created")["topic"] == "orders"
         status, answer = client.call("POST", "/brokers/1/log-dirs/1/fail", {"mode": "eio"})
         assert (status, answer) == (200, {"done": "log dir 1 of broker 1 fails with eio"})
-        assert wait_for(changes, "fault_added")["broker"] == 1
-        failed = wait_for(changes, "log_dir_failed")
+        # Which look finds what, and what a node has written down by then, is nobody's promise.
+        kinds = {"fault_added", "log_dir_failed", "leader_changed", "failover_step"}
+        told = wait_for_all(changes, kinds)
+        assert told["fault_added"]["broker"] == 1
+        failed = told["log_dir_failed"]
         assert (failed["broker"], failed["log_dir"]) == (1, 1)
-        assert wait_for(changes, "leader_changed")["new"] == -1
+        assert told["leader_changed"]["new"] == -1
+        assert told["failover_step"]["new"] == "log_dir_failed"
+        assert told["failover_step"]["since_failure_ms"] == 0
         assert client.call("POST", "/brokers/1/log-dirs/1/restart", {})[0] == 409
         assert client.call("POST", "/brokers/1/log-dirs/1/heal", {})[0] == 200
         status, answer = client.call("POST", "/brokers/1/log-dirs/1/restart", {})
@@ -168,6 +142,12 @@ def test_requests_of_a_client_are_held_released_and_shown(client: Client) -> Non
     assert client.call("POST", "/faults/1/watch/release", {})[0] == 409
     assert client.call("DELETE", "/faults")[1] == {"done": "3 faults are taken off"}
     producer.close(timeout=DEADLINE_S)
+
+
+def test_rates_and_latencies_of_requests_are_what_brokers_wrote_last(client: Client) -> None:
+    rows = client.until("/requests", bool)
+    assert {each["broker"] for each in rows} == {1}
+    assert all(each["per_second"] > 0 and each["p99_us"] >= each["p50_us"] for each in rows)
 
 
 def test_a_simulated_run_is_recorded_for_whoever_asks(client: Client) -> None:
@@ -258,11 +238,100 @@ def test_a_page_of_another_site_can_break_nothing(client: Client) -> None:
 
 def test_with_a_token_only_who_says_it_is_heard(cluster: jbodlab.Cluster, tmp_path: Path) -> None:
     file = tmp_path / "token"
-    file.write_text("0123456789abcdef\n")
+    file.write_text(f"{TOKEN}\n")
     with served(cluster, "--host", "0.0.0.0", "--token-file", str(file)) as client:
         assert client.call("GET", "/cluster")[0] == 401
-        bearer = {"Authorization": "Bearer 0123456789abcdef", "Host": "lab.example"}
+        bearer = {"Authorization": f"Bearer {TOKEN}", "Host": "lab.example"}
         assert client.call("GET", "/cluster", **bearer)[0] == 200
+
+
+def test_the_command_line_of_another_host_drives_it_by_its_address(
+    cluster: jbodlab.Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "token"
+    file.write_text(f"{TOKEN}\n")
+    monkeypatch.chdir(tmp_path)  # Where there is no cluster file.
+    with served(cluster, "--host", "0.0.0.0", "--token-file", str(file)) as client:
+        monkeypatch.setenv("JBODLAB_API", f"http://127.0.0.1:{client.port}")
+        assert "the token is missing" in run("status", code=ExitCode.USAGE).stderr
+        monkeypatch.setenv("JBODLAB_API_TOKEN", TOKEN)
+        told = answer("status")
+        assert [each["name"] for each in told["processes"]] == ["controller", "broker-1"]
+        assert all(each["pid"] for each in told["processes"])
+
+        run("topics", "create", "driven", "--replication-factor", "1")
+        (shown, _) = answer("log-dirs", "describe")
+        assert shown["signs"] == []
+        log_dir = str(Path(shown["path"]).relative_to(cluster.folder))
+        run("log-dirs", "fail", log_dir)
+        described = until_told("[Errno 5]", "log-dirs", "describe")
+        assert f"{log_dir} " in described
+        run("log-dirs", "heal", log_dir)
+        assert answer("log-dirs", "restart", log_dir)["state"] == "done"
+
+        run("faults", "add", "mode=slow", f"log_dir={log_dir}", "delay_ms=1", "--id", "sluggish")
+        assert [each["id"] for each in answer("faults", "list")][-1] == "sluggish"
+        assert [each["id"] for each in answer("faults", "clear", "sluggish")] == ["sluggish"]
+        toxic = ("type=latency", "broker=1", "stream=downstream", "latency=5", "--id", "toxic")
+        run("faults", "add", *toxic)
+        assert answer("faults", "list")[-1]["fault"]["mode"] == "latency"
+        run("faults", "clear")
+        assert answer("rebalance", "plan")
+
+        run("brokers", "pause", "1")
+        assert "stand still" in run("faults", "list", code=ExitCode.NOT_RUNNING).stderr
+        run("brokers", "resume", "1")
+        before = answer("status")["processes"][1]["pid"]
+        run("brokers", "restart", "1")
+        assert answer("status")["processes"][1]["pid"] != before
+        run("brokers", "kill", "1")
+        assert "does not run" in run("log-dirs", "heal", log_dir, code=ExitCode.NOT_RUNNING).stderr
+        run("brokers", "start", "1")
+        run("topics", "delete", "driven")
+        assert "run it where the cluster file is" in run("down", code=ExitCode.USAGE).stderr
+
+
+def test_nodes_that_others_started_are_there_when_they_take_connections(
+    cluster: jbodlab.Cluster, client: Client
+) -> None:
+    """As those of containers: nobody noted their processes."""
+    notes = run_dir(cluster.folder / "cluster.yaml") / "state.json"
+    written = notes.read_text()
+    notes.unlink()
+    try:
+        assert client.get("/cluster")["brokers"] == {"1": "running"}
+        nodes = {each["name"]: each for each in client.get("/nodes")}
+        assert [(each["running"], each["pid"]) for each in nodes.values()] == [(True, None)] * 2
+        assert client.call("POST", "/brokers/1/kill", {})[0] == 409
+    finally:
+        notes.write_text(written)
+
+
+def wait_for_all(changes: Iterator[dict[str, Any]], kinds: set[str]) -> dict[str, dict[str, Any]]:
+    """Return the first change of each kind, in whatever order they come."""
+    found: dict[str, dict[str, Any]] = {}
+    while kinds - found.keys():
+        change = next(changes)
+        found.setdefault(change["kind"], change)
+    return found
+
+
+def run(*words: str, code: ExitCode = ExitCode.OK) -> Result:
+    result = jbodlab_command(*words)
+    assert result.exit_code == code, result.output
+    return result
+
+
+def until_told(told: str, *words: str) -> str:
+    """Run a command until it tells something: a disk is found dead when it is used next."""
+    deadline = time.monotonic() + DEADLINE_S
+    while told not in (said := run(*words).stdout):
+        assert time.monotonic() < deadline, said
+    return said
+
+
+def answer(*words: str) -> Any:
+    return json.loads(run(*words, "--json").stdout)
 
 
 def places(log_dirs: list[dict[str, Any]], topic: str) -> list[int]:

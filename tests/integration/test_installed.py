@@ -11,11 +11,12 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from pathlib import Path
 
 import pytest
 
+from jbodlab.errors import ExitCode
 from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from tests.deadlines import DEADLINE_S
@@ -61,6 +62,15 @@ class Installed:
         there = str(self._venv / "bin" / "python")
         self._do([uv, "pip", "install", "--python", there, str(self._wheel())], folder)
 
+    def install_by_pipx(self) -> None:
+        """Install the wheel as `pipx install` does: a command in an environment of its own."""
+        folder = self._venv.parent
+        home = {"PIPX_HOME": str(folder / "pipx"), "PIPX_BIN_DIR": str(self._venv / "bin")}
+        uv = Path(sysconfig.get_path("scripts")) / "uv"
+        pipx = [str(uv), "tool", "run", "--python", sys.executable, "pipx"]
+        wheel = str(self._wheel())
+        self._do([*pipx, "install", "--python", sys.executable, wheel], folder, home)
+
     def _wheel(self) -> Path:
         build = ["wheel", "--no-deps", "--no-index", "--no-build-isolation", "-w", "wheels"]
         folder = self._venv.parent
@@ -68,14 +78,25 @@ class Installed:
         (wheel,) = (folder / "wheels").iterdir()
         return wheel
 
-    def _do(self, command: list[str], folder: Path) -> None:
+    def _do(self, command: list[str], folder: Path, env: Mapping[str, str] | None = None) -> None:
         subprocess.run(
-            command, cwd=folder, check=True, capture_output=True, timeout=STEP_DEADLINE_S
+            command,
+            cwd=folder,
+            env=os.environ | dict(env or {}),
+            check=True,
+            capture_output=True,
+            timeout=STEP_DEADLINE_S,
         )
 
     def run(self, *words: str) -> str:
         """Return what ``jbodlab`` prints, called in an empty folder."""
-        done = subprocess.run(
+        done = self.called(*words)
+        assert done.returncode == 0, f"{words}: {done.stderr}"
+        return done.stdout
+
+    def called(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Call ``jbodlab`` in an empty folder."""
+        return subprocess.run(
             [str(self._venv / "bin" / "jbodlab"), *words],
             cwd=self._empty,
             env=self._environment,
@@ -84,8 +105,6 @@ class Installed:
             check=False,
             timeout=STEP_DEADLINE_S,
         )
-        assert done.returncode == 0, f"{words}: {done.stderr}"
-        return done.stdout
 
 
 @pytest.fixture
@@ -125,7 +144,7 @@ def test_the_installed_package_works_beside_modules_of_the_same_names(
     assert trace(installed.run(*SEED)) == trace(run_in_the_repository(*SEED))
 
 
-def other_python(version: str) -> str:
+def an_interpreter(version: str) -> str:
     """Return an interpreter of a version, found as `.ci/run` finds it."""
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     found = [shutil.which(f"python{version}"), *pyenv.glob(f"versions/{version}.*/bin/python")]
@@ -136,12 +155,12 @@ def other_python(version: str) -> str:
 
 
 @pytest.mark.sampled_among("the longest stories in processes of their own", kept=1)
-@pytest.mark.parametrize("version", ["3.12", "3.13"])
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
 def test_the_package_installs_and_works_on_every_python_that_it_promises(
     version: str, tmp_path: Path, config: Path
 ) -> None:
     installed = Installed(tmp_path, libraries=None)
-    installed.install_on(other_python(version))
+    installed.install_on(an_interpreter(version))
     assert installed.run("--version").startswith("jbodlab, version ")
     cluster = ("--config", str(config))
     installed.run("up", *cluster)
@@ -153,6 +172,24 @@ def test_the_package_installs_and_works_on_every_python_that_it_promises(
     assert [each["running"] for each in status["processes"]] == [True] * 4
     installed.run("down", *cluster)
     assert trace(installed.run(*SEED)) == trace(run_in_the_repository(*SEED))
+
+
+@pytest.mark.sampled_among("the longest stories in processes of their own", kept=1)
+def test_pipx_installs_the_command_and_it_says_how_to_get_spark(
+    tmp_path: Path, config: Path
+) -> None:
+    installed = Installed(tmp_path, libraries=None)
+    installed.install_by_pipx()
+    assert installed.run("--version").startswith("jbodlab, version ")
+    cluster = ("--config", str(config))
+    installed.run("up", *cluster)
+    status = json.loads(installed.run("status", "--json", *cluster))
+    assert [each["running"] for each in status["processes"]] == [True] * 4
+    refused = installed.called("report", *cluster)
+    installed.run("down", *cluster)
+    assert refused.returncode == ExitCode.MISSING_PACKAGE
+    assert "pip install 'jbodlab[analytics]'" in refused.stderr
+    assert "pipx inject jbodlab 'pyspark>=4'" in refused.stderr
 
 
 def run_in_the_repository(*words: str) -> str:

@@ -28,7 +28,7 @@ NOT_LOOPS = {
     "Broker.run",
     "Broker._wait_for_end",
     "RpcServer._supervise",
-    "ServerLink.serve",
+    "RpcServer._serve",
     "ControlServer._serve",
     "_open_to_append",
 }

@@ -22,7 +22,7 @@ from tests.deadlines import DEADLINE_S
 from tests.integration.labs import FAST, Lab, running_lab
 from tests.integration.test_configs import BROKER, MOVE_LIMIT, TOPIC, change, found
 
-pytestmark = pytest.mark.sampled_among("clusters that are evened out", kept=1)
+pytestmark = pytest.mark.sampled_among("the longest stories of clusters", kept=1)
 
 CAPACITY_BYTES = 1 << 30
 SINGLE = {"min.insync.replicas": "1"}

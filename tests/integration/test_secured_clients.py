@@ -9,32 +9,35 @@ The nodes of the cluster authenticate to each other by SCRAM, over TLS.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
+from aiokafka.abc import AbstractTokenProvider as AsyncTokenProvider
 from aiokafka.errors import KafkaError as AioKafkaError
 from aiokafka.helpers import create_ssl_context
 from confluent_kafka import Consumer, KafkaException
 from confluent_kafka import TopicPartition as ConfluentPartition
 from confluent_kafka.admin import AdminClient
 from kafka import KafkaConsumer, KafkaProducer
+from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.structs import TopicPartition
 
+from benchmarks.secured_lab import HOST, write_secured_lab
 from jbodlab.processes.cluster import Cluster, running
-from jbodlab.processes.free_ports import free_ports
-from tests.certificates import Authority
+from protocol.security.oauth import unsecured_token
 from tests.deadlines import DEADLINE_MS, DEADLINE_S
+from tests.jbodlab.command_line import jbodlab
 
 TOPIC = "secured"
-HOST = "127.0.0.1"
 WAYS = [
     ("SSL", ""),
     ("SASL_PLAINTEXT", "PLAIN"),
     ("SASL_PLAINTEXT", "SCRAM-SHA-256"),
+    ("SASL_PLAINTEXT", "OAUTHBEARER"),
     ("SASL_SSL", "PLAIN"),
     ("SASL_SSL", "SCRAM-SHA-512"),
 ]
@@ -45,6 +48,23 @@ SPOILED = [
     ("SSL", "", "expired"),
 ]
 """What is wrong with the client."""
+
+
+class Token(AbstractTokenProvider):
+    """Alice's, that nobody signed."""
+
+    def token(self) -> Any:
+        """Return it."""
+        now_s = time.time_ns() // 1_000_000_000
+        return unsecured_token({"sub": "alice", "iat": now_s, "exp": now_s + 60})
+
+
+class AsyncToken(AsyncTokenProvider):
+    """The same for aiokafka."""
+
+    async def token(self) -> Any:
+        """Return it."""
+        return Token().token()
 
 
 class Secured(NamedTuple):
@@ -68,7 +88,9 @@ class Secured(NamedTuple):
             options |= {"ssl_certfile": f"{own}.crt", "ssl_keyfile": f"{own}.key"}
         if protocol.endswith("SSL"):
             options |= {"ssl_cafile": str(self.folder / "ca.crt")}
-        if mechanism:
+        if mechanism == "OAUTHBEARER":
+            options |= {"sasl_mechanism": mechanism, "sasl_oauth_token_provider": Token()}
+        elif mechanism:
             options |= {
                 "sasl_mechanism": mechanism,
                 "sasl_plain_username": user,
@@ -89,6 +111,12 @@ class Secured(NamedTuple):
             "sasl_plain_password": "sasl.password",
         }
         options = self.kafka_python(protocol, mechanism, spoiled)
+        if options.pop("sasl_oauth_token_provider", None):
+            own = {
+                "sasl.oauthbearer.config": "principal=alice",
+                "enable.sasl.oauthbearer.unsecure.jwt": "true",
+            }
+            return {names[name]: value for name, value in options.items()} | own
         return {names[name]: value for name, value in options.items()}
 
     def log(self) -> str:
@@ -97,59 +125,11 @@ class Secured(NamedTuple):
         return "".join(each.read_text(errors="replace") for each in logs)
 
 
-def cluster_file(folder: Path, ports: dict[str, int], control_port: int, controller: int) -> Path:
-    """Write a cluster of one broker with a listener per protocol, and certificates."""
-    authority = Authority()
-    (folder / "ca.crt").write_text(authority.certificate)
-    own = authority.sign("broker-1")
-    (folder / "broker.pem").write_text(own.key + own.certificate)
-    authority.sign("alice").files(folder, "alice")
-    authority.sign("alice", is_expired=True).files(folder, "expired")
-    Authority("other").sign("alice").files(folder, "foreign")
-    document = {
-        "cluster_id": "secured-lab",
-        "controller": {"port": controller, "data_dir": "data/controller"},
-        "metrics": {"dump_dir": "data/metrics"},
-        "configs": {
-            "inter.broker.listener.name": "NODES",
-            "listener.security.protocol.map": (
-                "NODES:SASL_SSL,TOOLS:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL"
-            ),
-            "ssl.keystore.location": "broker.pem",
-            "ssl.truststore.location": "ca.crt",
-            "ssl.client.auth": "requested",
-            "jbodlab.sasl.users": "broker:secret,alice:sesame",
-            "default.replication.factor": 1,
-            "offsets.topic.replication.factor": 1,
-        },
-        "topics": [{"name": TOPIC}],
-        "brokers": [
-            {
-                "id": 1,
-                "port": ports["TOOLS"],
-                "control_port": control_port,
-                "log_dirs": [{"path": "data/d1"}, {"path": "data/d2"}],
-                "configs": {
-                    "listeners": ",".join(f"{name}://{HOST}:{port}" for name, port in ports.items())
-                },
-            }
-        ],
-    }
-    file = folder / "cluster.yaml"
-    file.write_text(yaml.safe_dump(document))
-    return file
-
-
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Generator[Secured]:
-    folder = tmp_path_factory.mktemp("secured")
-    *own, control_port, controller = free_ports(7)
-    ports: dict[str, int] = dict(
-        zip(("NODES", "TOOLS", "SSL", "SASL_PLAINTEXT", "SASL_SSL"), own, strict=True)
-    )
-    file = cluster_file(folder, ports, control_port, controller)
-    with running(Cluster(file)) as cluster:
-        yield Secured(cluster, ports, folder)
+    lab = write_secured_lab(tmp_path_factory.mktemp("secured"), topics=[TOPIC])
+    with running(Cluster(lab.file)) as cluster:
+        yield Secured(cluster, dict(lab.ports), lab.folder)
 
 
 @pytest.mark.sampled("way", kept=2)
@@ -198,10 +178,45 @@ async def write_and_read_by_aiokafka(secured: Secured, way: tuple[str, str]) -> 
 
 def aiokafka_options(options: dict[str, Any]) -> dict[str, Any]:
     given = dict(options)
+    if "sasl_oauth_token_provider" in given:
+        given["sasl_oauth_token_provider"] = AsyncToken()
     files = {name: given.pop(f"ssl_{name}", None) for name in ("cafile", "certfile", "keyfile")}
     if files["cafile"]:
         given["ssl_context"] = create_ssl_context(**files)
     return given
+
+
+def test_our_own_tools_take_a_file_with_security(secured: Secured) -> None:
+    file = secured.folder / "alice.properties"
+    lines = (
+        "security.protocol=SASL_SSL",
+        f"ssl.truststore.location={secured.folder / 'ca.crt'}",
+        "sasl.mechanism=SCRAM-SHA-256",
+        "sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required "
+        'username="alice" password="%s";',
+    )
+    where = ("--bootstrap-server", f"{HOST}:{secured.ports['SASL_SSL']}", "--command-config")
+    asked = {"topics": ["topics", "list"], "kafka-topics": ["kafka-topics", "--list"]}
+    oauth = (
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=OAUTHBEARER\nsasl.jaas.config="
+        "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+        'unsecuredLoginStringClaim_sub="%s";'
+    )
+    for user, is_let_in in (("alice", True), (" ", False)):
+        file.write_text(oauth % user)
+        plain = ("--bootstrap-server", f"{HOST}:{secured.ports['SASL_PLAINTEXT']}")
+        result = jbodlab("topics", "list", *plain, "--command-config", str(file))
+        assert (result.exit_code == 0, "invalid_token" in result.stderr) == (
+            is_let_in,
+            not is_let_in,
+        )
+    for password, is_let_in in (("sesame", True), ("guess", False)):
+        file.write_text("\n".join(lines) % password)
+        for name, words in asked.items():
+            result = jbodlab(*words, *where, str(file))
+            assert (result.exit_code == 0, TOPIC in result.stdout) == (is_let_in, is_let_in), name
+            assert is_let_in or "Authentication failed" in result.stdout + result.stderr
+            assert password not in result.stdout + result.stderr
 
 
 @pytest.mark.sampled("spoiled", kept=2)

@@ -18,11 +18,11 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
+from benchmarks.secured_lab import HOST, write_secured_lab
 from jbodlab.processes.cluster import Cluster, running
-from jbodlab.processes.free_ports import free_ports
 from tests.deadlines import DEADLINE_S
-from tests.integration.test_secured_clients import HOST, TOPIC, cluster_file
 
+TOPIC = "secured"
 MECHANISM = ScramMechanism.SCRAM_SHA_256
 
 
@@ -42,10 +42,9 @@ def log_in(port: int, password: str, timeout_s: float) -> Any:
 
 @pytest.mark.integration
 def test_a_stored_credential_lets_in_until_it_is_deleted(tmp_path: Path) -> None:
-    *own, control_port, controller = free_ports(7)
-    names = ("NODES", "TOOLS", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-    ports: dict[str, int] = dict(zip(names, own, strict=True))
-    with running(Cluster(cluster_file(tmp_path, ports, control_port, controller))):
+    lab = write_secured_lab(tmp_path, topics=[TOPIC])
+    ports = lab.ports
+    with running(Cluster(lab.file)):
         admin = AdminClient({"bootstrap.servers": f"{HOST}:{ports['TOOLS']}"})
         change: Any = UserScramCredentialUpsertion(
             "carol", ScramCredentialInfo(MECHANISM, 8192), b"sesame"

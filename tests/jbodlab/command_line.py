@@ -11,6 +11,11 @@ def jbodlab(*arguments: str) -> Result:
     return CliRunner().invoke(main, list(arguments))
 
 
+def main_with_input(stdin: str, *arguments: str) -> Result:
+    """Run it with what stands in stdin."""
+    return CliRunner().invoke(main, list(arguments), input=stdin)
+
+
 def one_line(result: Result) -> str:
     """Return the only line of stderr, without the program's name."""
     (line,) = result.stderr.splitlines()

@@ -11,8 +11,9 @@ from benchmarks.peer.kafka import PeerMissingError
 from jbodlab.processes.lab_spec import LabShape
 from protocol.configs.authorizer import ACL_AUTHORIZER
 from tests.integration.labs import FAST, PATIENT_MS, running_lab
+from tests.kafka_tools.both import Both
 from tests.kafka_tools.conftest import BUILD
-from tests.kafka_tools.tools import RELEASES, KafkaTools
+from tests.kafka_tools.tools import RELEASES, KafkaTools, Printed
 
 SECURED = {"authorizer.class.name": ACL_AUTHORIZER, "super.users": "User:ANONYMOUS"}
 OWN = "orders --allow-principal User:alice --operation Read --operation Write"
@@ -32,6 +33,37 @@ def acl_tools(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[Kafka
             pytest.skip(str(error))
         yield tools
         tools.close()
+
+
+def lines_of(printed: Printed) -> list[str]:
+    """Return what was printed, in an order of its own: Kafka's sets have none."""
+    return sorted(line.strip() for line in printed.lines if line.strip())
+
+
+@pytest.mark.sampled("acl_tools", kept=1, together="releases of tools")
+def test_our_command_adds_and_lists_as_kafkas(acl_tools: KafkaTools, tmp_path: Path):
+    both = Both(acl_tools, lambda _broker: [], tmp_path)
+    alice = "--allow-principal User:alice --allow-host 10.0.0.1"
+    for options in (
+        f"--producer --idempotent --topic TOPIC --transactional-id TOPIC {alice}",
+        f"--consumer --topic TOPIC --group TOPIC {alice}",
+        f"--topic TOPIC --resource-pattern-type prefixed --operation Read {alice}",
+        f"--user-principal User:TOPIC --operation CreateTokens {alice}",
+    ):
+        ours = both.ours(f"kafka-acls --add {options.replace('TOPIC', 'ours')}")
+        java = acl_tools.run(f"kafka-acls --add {options.replace('TOPIC', 'java')}")
+        added = [line.replace("ours", "java") for line in lines_of(ours)]
+        assert (ours.code, java.code) == (0, 0)
+        # 4.3's tool names what somebody, here ours, has added before.
+        new = {line for line in lines_of(java) if not line.endswith("already exists.")}
+        assert new <= set(added)
+    for options in ("", "--topic ours", "--topic ours --resource-pattern-type match"):
+        listing = f"kafka-acls --list {options}"
+        assert lines_of(both.ours(listing)) == lines_of(acl_tools.run(listing))
+    removal = f"kafka-acls --remove --force --topic java --operation Write {alice}"
+    assert both.ours(removal).code == 0
+    left = acl_tools.run("kafka-acls --list --topic java").out
+    assert ("operation=READ" in left, "operation=WRITE" in left) == (True, False)
 
 
 @pytest.mark.sampled("acl_tools", kept=1, together="releases of tools")

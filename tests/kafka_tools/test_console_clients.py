@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -90,6 +91,33 @@ def test_records_are_sent_with_keys_that_repeat(tools: KafkaTools, created: str)
     assert consumed(tools, created, 6, f"--offset earliest {shown}") == [
         f"{number % 3}\t7.{number}" for number in range(6)
     ]
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_what_a_member_of_a_group_does_is_told_in_json(
+    tools: KafkaTools, created: str, protocol: str
+):
+    if protocol == "consumer" and tools.release.startswith("3."):
+        pytest.skip("3.9's early form of it is served by no release of brokers")
+    produced(tools, created, "one\ntwo\nthree\n")
+    printed = tools.run(
+        f"kafka-verifiable-consumer --topic {created} --group-id of-{created} --max-messages 3 "
+        f"--reset-policy earliest --verbose --group-protocol {protocol}"
+    )
+    assert (printed.code, printed.err) == (0, "")
+    told = [json.loads(line) for line in printed.lines]
+    events = [each["name"] for each in told if each["name"] != "records_consumed"]
+    assert events == [
+        *("startup_complete", "partitions_assigned"),
+        *["record_data"] * 3,
+        *("offsets_committed", "partitions_revoked", "shutdown_complete"),
+    ]
+    assert [each["value"] for each in told if each["name"] == "record_data"] == [
+        *("one", "two", "three")
+    ]
+    (committed,) = [each for each in told if each["name"] == "offsets_committed"]
+    assert committed["success"] is True
+    assert committed["offsets"] == [{"topic": created, "partition": 0, "offset": 3}]
 
 
 def test_a_consumer_waits_no_longer_than_told(tools: KafkaTools, created: str):

@@ -1,4 +1,4 @@
-"""Tools for what is not here (quotas, KRaft, other groups): they say so at once."""
+"""Tools for what is not here (KRaft, other groups): they say so at once."""
 
 from __future__ import annotations
 
@@ -20,14 +20,6 @@ def said(printed: Printed) -> str:
         ("kafka-metadata-quorum describe --status", "DESCRIBE_QUORUM"),
         ("kafka-metadata-quorum describe --replication", "DESCRIBE_QUORUM"),
         ("kafka-features upgrade --metadata 3.9", "UPDATE_FEATURES"),
-        ("kafka-configs --describe --entity-type users", "DESCRIBE_CLIENT_QUOTAS"),
-        ("kafka-configs --describe --entity-type clients", "DESCRIBE_CLIENT_QUOTAS"),
-        ("kafka-configs --describe --entity-type ips", "DESCRIBE_CLIENT_QUOTAS"),
-        (
-            "kafka-configs --alter --entity-type clients --entity-name c "
-            "--add-config producer_byte_rate=5",
-            "DESCRIBE_CLIENT_QUOTAS",
-        ),
     ],
 )
 def test_an_api_that_is_not_served_is_named(tools: KafkaTools, command: str, api: str):

@@ -32,7 +32,7 @@ GENERATE = "kafka-reassign-partitions --generate --topics-to-move-json-file FILE
 
 of_kafka = pytest.mark.sampled_among("our commands asking three brokers of Kafka", kept=0)
 """They take as long to start as half of these tests."""
-beside_kafka = pytest.mark.sampled_among("our commands beside Kafka's", kept=10)
+beside_kafka = pytest.mark.sampled_among("our commands beside Kafka's", kept=5)
 """Half of those that it keeps ask the brokers of Kafka, and are left out by the other mark."""
 
 

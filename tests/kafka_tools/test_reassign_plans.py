@@ -13,7 +13,8 @@ import pytest
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.processes.cluster import Cluster, running
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
-from protocol.cluster_file.spec import dump_cluster_spec, load_cluster_spec
+from protocol.cluster_file.dump import dump_cluster_spec
+from protocol.cluster_file.spec import load_cluster_spec
 from tests.integration.labs import Lab
 from tests.kafka_tools.plans import CANCEL, EXECUTE, VERIFY, PlanFile, document, error
 from tests.kafka_tools.tools import KafkaTools, Printed

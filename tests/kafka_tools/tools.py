@@ -43,6 +43,8 @@ _LOGGER_NOTE: Final = re.compile(r"SLF4J:|\[.*\] WARN .* Bootstrap broker .* dis
 _BOOTSTRAP_OPTION: Final = {"kafka-replica-verification": "--broker-list"}
 _WITHOUT_BOOTSTRAP: Final = frozenset({"kafka-dump-log", "kafka-producer-perf-test"})
 """The first needs no cluster, the second takes it as a property."""
+_ENDLESS: Final = frozenset({"kafka-replica-verification"})
+"""Some of their threads go on when they are interrupted: only the end of the JVM ends them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,7 @@ def main_class(tool: str, release: str) -> str:
         "kafka-consumer-groups": f"{tools}.consumer.group.ConsumerGroupCommand",
         "kafka-console-consumer": f"{tools}.consumer.ConsoleConsumer",
         "kafka-console-producer": f"{tools if is_new else 'kafka.tools'}.ConsoleProducer",
+        "kafka-delegation-tokens": f"{tools}.DelegationTokenCommand",
         "kafka-delete-records": f"{tools}.DeleteRecordsCommand",
         "kafka-dump-log": f"{tools if is_new else 'kafka.tools'}.DumpLogSegments",
         "kafka-features": f"{tools}.FeatureCommand",
@@ -87,6 +90,7 @@ def main_class(tool: str, release: str) -> str:
         "kafka-streams-groups": f"{tools}.streams.StreamsGroupCommand",
         "kafka-topics": f"{tools}.TopicCommand",
         "kafka-transactions": f"{tools}.TransactionsCommand",
+        "kafka-verifiable-consumer": f"{tools}.VerifiableConsumer",
         "kafka-verifiable-producer": f"{tools}.VerifiableProducer",
     }[tool]
 
@@ -154,7 +158,7 @@ class KafkaTools:
             answer = answers.readline()
         finally:
             hung.cancel()
-        if not answer:
+        if not answer or (until and tool in _ENDLESS):
             self._end_jvm()
             self._jvm = self._launch()
         assert answer, f"{tool} {shlex.join(words)} did not end within {DEADLINE_S} s"

@@ -12,6 +12,7 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Final
@@ -38,6 +39,7 @@ log4j.appender.out.layout=org.apache.log4j.PatternLayout
 log4j.appender.out.layout.ConversionPattern=%d{HH:mm:ss,SSS} %p %m (%c)%n
 """
 _JVM: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+_SASL: Final = ("authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider",)
 _HEAPS: Final = {_ZOOKEEPER: "-Xmx192m", "kafka.Kafka": "-Xmx256m"}
 _STARTED: Final = "] started (kafka.server.KafkaServer)"
 _CLEAN_EXITS: Final = {0, 143}
@@ -47,8 +49,12 @@ _LOOK_S: Final = 0.2
 class ApacheNodes:
     """Starts nothing by itself: first ``start_zookeeper``, then brokers."""
 
-    def __init__(self, folder: Path, broker_ids: Iterable[int]) -> None:
+    def __init__(
+        self, folder: Path, broker_ids: Iterable[int], zookeeper_connect: str | None = None
+    ) -> None:
         """Fetch the jars if they are not there yet; know the ports.
+
+        With ``zookeeper_connect`` somebody else's ZooKeeper is used, and none started here.
 
         Raises:
             PeerMissingError: there is no Java, no Maven, or no download.
@@ -57,7 +63,12 @@ class ApacheNodes:
         self.libs = fetch(BUILD_DIR)
         ids = list(broker_ids)
         self.zookeeper_port, *ports = free_ports(1 + len(ids))
+        self.zookeeper_connect: Final = zookeeper_connect or f"{HOST}:{self.zookeeper_port}"
+        """Where ZooKeeper listens, as brokers are told."""
         self.ports: Final = dict(zip(ids, ports, strict=True))
+        self.login: dict[str, str] | None = None
+        """What kazoo logs in with at ZooKeeper."""
+        self._jvm: tuple[str, ...] = _JVM
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> ApacheNodes:
@@ -77,11 +88,6 @@ class ApacheNodes:
             process.wait(DEADLINE_S)
 
     @property
-    def zookeeper_connect(self) -> str:
-        """Where ZooKeeper listens, as ``zookeeper.connect`` has it."""
-        return f"{HOST}:{self.zookeeper_port}"
-
-    @property
     def bootstrap(self) -> str:
         """All brokers, as clients take them."""
         return ",".join(f"{HOST}:{port}" for port in self.ports.values())
@@ -91,14 +97,20 @@ class ApacheNodes:
         """The folder of ZooKeeper's transaction logs."""
         return self.folder / "zookeeper" / "version-2"
 
-    def start_zookeeper(self) -> None:
+    def start_zookeeper(self, jaas: str = "") -> None:
+        """Start it; with ``jaas``, of server and clients, it and brokers know each other by it."""
         config = self.folder / "zookeeper.properties"
         lines = (
             f"dataDir={self.folder / 'zookeeper'}",
             f"clientPort={self.zookeeper_port}",
             "admin.enableServer=false",
             "tickTime=500",
+            *(_SASL if jaas else ()),
         )
+        if jaas:
+            file = self.folder / "jaas.conf"
+            file.write_text(jaas)
+            self._jvm = (*_JVM, f"-Djava.security.auth.login.config={file}")
         config.write_text("\n".join(lines) + "\n")
         self._spawn(_ZOOKEEPER, config, "zookeeper")
 
@@ -124,6 +136,10 @@ class ApacheNodes:
         process = self._processes.pop(_name(broker_id))
         process.kill()
         process.wait(DEADLINE_S)
+
+    def exit_code(self, broker_id: int) -> int:
+        """Wait for a broker that ends by itself."""
+        return self._processes.pop(_name(broker_id)).wait(DEADLINE_S)
 
     def pause_broker(self, broker_id: int) -> None:
         """Have it stand still."""
@@ -170,8 +186,9 @@ class ApacheNodes:
 
     def _rest(self) -> None:
         """Wait a moment; a node that ends meanwhile fails the test."""
-        with suppress(subprocess.TimeoutExpired):
-            self._processes["zookeeper"].wait(_LOOK_S)
+        for process in islice(self._processes.values(), 1):
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_LOOK_S)
         for name, process in self._processes.items():
             tail = self.folder / f"{name}.log"
             assert process.poll() is None, f"{name} ended: {tail.read_text()[-2000:]}"
@@ -198,7 +215,7 @@ class ApacheNodes:
 
     def _spawn(self, main: str, config: Path, name: str) -> None:
         class_path = f"{self.folder}{os.pathsep}{self.libs}/*"
-        command = ["java", _HEAPS[main], *_JVM, "-cp", class_path, main, str(config)]
+        command = ["java", _HEAPS[main], *self._jvm, "-cp", class_path, main, str(config)]
         with (self.folder / f"{name}.log").open("ab") as out:
             self._processes[name] = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
 

@@ -7,15 +7,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from confluent_kafka import Producer
+
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.elsewhere import cluster_behind
 from jbodlab.load import Load, read_numbers, verify
 from protocol.admin.cluster import PartitionView
+from protocol.admin.log_dirs import move_errors, move_request
+from protocol.admin.outcomes import Outcome
 from protocol.admin.reassignments import reassign_outcomes, reassign_request
-from protocol.admin.topics import NewTopic, create_topics_request, topic_outcomes
+from protocol.admin.topics import (
+    NewTopic,
+    create_topics_request,
+    delete_topics_request,
+    topic_outcomes,
+)
+from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.coordinators import FindCoordinatorRequest
-from tests.deadlines import DEADLINE_MS
+from tests.deadlines import DEADLINE_MS, DEADLINE_S
 from tests.mixed.apache_nodes import LOG_DIRS, ApacheNodes
 
 BROKER_IDS: Final = (1, 2, 3)
@@ -51,9 +61,23 @@ class MixedLab:
             configs={"min.insync.replicas": "2"},
         )
         request = create_topics_request([topic], timeout_ms=DEADLINE_MS)
-        for outcome in topic_outcomes(self.ask_controller(request, 5)):
+        answered: list[Outcome] = []
+
+        def is_taken() -> bool:
+            """A broker that hears late of a new controller says so; clients look again."""
+            answered[:] = topic_outcomes(self.ask_controller(request, 5))
+            return all(each.code is not ErrorCode.NOT_CONTROLLER for each in answered)
+
+        self.wait_until(is_taken, f"a controller creates {name}")
+        for outcome in answered:
             outcome.check()
         self.wait_for_isr(name, len(replicas[0]))
+
+    def delete(self, name: str) -> None:
+        """Have a topic deleted; brokers that are asked afterwards may still know it."""
+        request = delete_topics_request([name], timeout_ms=DEADLINE_MS)
+        for outcome in topic_outcomes(self.ask_controller(request, 5)):
+            outcome.check()
 
     def ask_controller(self, request: Any, version: int) -> Any:
         """Send a request to the broker that leads the cluster, which alone takes it."""
@@ -63,14 +87,14 @@ class MixedLab:
         """Return which broker leads the cluster; -1: nobody does."""
         return self.admin.any_view([]).controller_id
 
-    def reassign(self, topic: str, replicas: Sequence[int]) -> None:
-        """Give partition 0 these replicas; return when it has them."""
-        wanted = {TopicPartition(topic, 0): replicas}
+    def reassign(self, topic: str, replicas: Sequence[int], *, partition_count: int = 1) -> None:
+        """Give the first partitions these replicas; return when they have them."""
+        wanted = {TopicPartition(topic, number): replicas for number in range(partition_count)}
         request = reassign_request(wanted, timeout_ms=DEADLINE_MS)
         reassign_outcomes(self.ask_controller(request, 0)).check()
         self.wait_until(
-            lambda: self.partition(topic).replicas == tuple(replicas),
-            f"{topic}-0 is on brokers {replicas}",
+            lambda: all(self.partition(*tp).replicas == tuple(replicas) for tp in wanted),
+            f"{topic} is on brokers {replicas}",
         )
 
     def coordinator(self, key: str, kind: int) -> int:
@@ -111,13 +135,32 @@ class MixedLab:
         self.wait_until(is_another, f"another than broker {broker_id} leads {topic}-0")
         return self.partition(topic).leader
 
+    def move(self, broker_id: int, topic: str) -> None:
+        """Move a broker's replica of partition 0 to its other log dir; return when it is there."""
+        before = self.log_dir_of(broker_id, topic)
+        (other,) = [name for name in LOG_DIRS if name != before]
+        tp = TopicPartition(topic, 0)
+        request = move_request({tp: str(self.nodes.log_dir(broker_id, other))})
+        assert move_errors(self.admin.ask(request, 2, broker_id)) == {tp: ErrorCode.NONE}
+        self.wait_until(
+            lambda: self.log_dir_of(broker_id, topic) == other, f"{topic}-0 is in {other}"
+        )
+
     def log_dir_of(self, broker_id: int, topic: str, partition: int = 0) -> str:
         """Return the name of the log dir in which a broker has a replica."""
-        (name,) = [
-            name
-            for name in LOG_DIRS
-            if (self.nodes.log_dir(broker_id, name) / f"{topic}-{partition}").is_dir()
-        ]
+        names: list[str] = []
+
+        def is_there() -> bool:
+            """The Isr of a new topic is told before its brokers have made the directories."""
+            names[:] = [
+                name
+                for name in LOG_DIRS
+                if (self.nodes.log_dir(broker_id, name) / f"{topic}-{partition}").is_dir()
+            ]
+            return bool(names)
+
+        self.wait_until(is_there, f"broker {broker_id} has {topic}-{partition}")
+        (name,) = names
         return name
 
     @contextmanager
@@ -134,6 +177,13 @@ class MixedLab:
         numbers = read_numbers(self.servers, topic, partitions=partitions, deadline_ms=DEADLINE_MS)
         check = verify(report.acknowledged, numbers)
         assert (check.lost, check.twice) == ((), ())
+
+    def fill(self, topic: str, value: bytes, count: int) -> None:
+        """Write ``count`` records to partition 0."""
+        producer = Producer({"bootstrap.servers": ",".join(self.servers), "acks": "all"})
+        for _ in range(count):
+            producer.produce(topic, value, partition=0)
+        assert producer.flush(DEADLINE_S) == 0
 
     def wait_for_records(self, load: Load, more: int) -> None:
         """Wait until ``more`` records than now are acknowledged."""

@@ -24,6 +24,7 @@ from tests.mutation_testing.operators import OPERATORS, Position
 ROOT: Final = Path(__file__).parents[2]
 PLACES: Final = (
     "broker/core/**/*.py",
+    "broker/coordinators/*.py",
     "controller/core/**/*.py",
     "broker/engine/**/*.py",
     "controller/app.py",

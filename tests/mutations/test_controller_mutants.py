@@ -30,7 +30,7 @@ async def test_a_journal_that_loses_decisions(is_broken: bool) -> None:
     controller = trial.cluster.controller.controller
     assert controller is not None
     if is_broken:
-        turn_into(mutants.LossyJournal, getattr(controller, "_journal"))  # noqa: B009 -- nobody's
+        turn_into(mutants.LossyJournal, getattr(controller, "_store"))  # noqa: B009 -- nobody's
     await trial.create("another", 2)
 
     assert await trial.findings() == (["journal", "journal first"] if is_broken else [])
@@ -42,7 +42,7 @@ async def test_a_controller_that_acts_before_its_journal_is_synced(is_broken: bo
     controller = trial.cluster.controller.controller
     assert controller is not None
     if is_broken:
-        turn_into(mutants.HastyJournal, getattr(controller, "_journal"))  # noqa: B009 -- nobody's
+        turn_into(mutants.HastyJournal, getattr(controller, "_store"))  # noqa: B009 -- nobody's
     await trial.create("another", 2)
 
     assert await trial.findings() == _expected("journal first", is_broken=is_broken)

@@ -19,7 +19,7 @@ from tests.mutations import mutants
 from tests.mutations.mutants import turn_into
 from tests.mutations.trial import TP, Trial
 
-pytestmark = pytest.mark.sampled_among("checkers of clusters, with a mutant and without", kept=20)
+pytestmark = pytest.mark.sampled_among("checkers of clusters, with a mutant and without", kept=10)
 
 broken_or_not = pytest.mark.parametrize("is_broken", [False, True], ids=["real", "mutant"])
 _ASK = ApiVersionsRequest(client_software_name="t", client_software_version="1")

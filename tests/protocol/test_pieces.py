@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from protocol.errors import ErrorCode, KafkaError
@@ -150,20 +152,34 @@ def test_more_than_ten_thousand_new_partitions_are_refused_as_a_whole() -> None:
     assert refused.value.code == ErrorCode.POLICY_VIOLATION
 
 
+def check_all_values(request: Any) -> int:
+    """Check them and return how many steps that took."""
+    return 1 + sum(1 for _ in check_values(request))
+
+
+def shortened(request: Any) -> list[list[Any]]:
+    """Shorten a request and return the arrays that were too long."""
+    too_long: list[list[Any]] = []
+    assert not any(shorten(request, too_long))
+    return too_long
+
+
 def test_an_array_that_cannot_be_cut_is_refused_with_its_name_and_the_limit() -> None:
     topic = MetadataRequestTopic(name="t")
-    check_values(MetadataRequest(topics=[topic] * 2000))
+    check_all_values(MetadataRequest(topics=[topic] * 2000))
     with pytest.raises(KafkaError, match="topics has 2001 entries, at most 2000 are taken"):
-        check_values(MetadataRequest(topics=[topic] * 2001))
+        check_all_values(MetadataRequest(topics=[topic] * 2001))
 
 
 def test_what_is_refused_for_its_length_is_left_as_long_as_may_be() -> None:
     request = MetadataRequest(topics=[MetadataRequestTopic(name=f"t{n}") for n in range(2_500)])
-    first = list(request.topics or ())
-    assert list(shorten(request)) == [first[2_000:]]
-    assert request.topics == first[:2_000]
-    assert list(shorten(request)) == []
-    assert list(shorten(MetadataRequest(topics=None))) == []
+    whole = request.topics or []
+    [too_long] = shortened(request)
+    assert too_long is whole
+    assert len(whole) == 2_500
+    assert request.topics == whole[:2_000]
+    assert shortened(request) == []
+    assert shortened(MetadataRequest(topics=None)) == []
 
 
 def added(*counts: int) -> AddPartitionsToTxnRequest:
@@ -176,22 +192,28 @@ def added(*counts: int) -> AddPartitionsToTxnRequest:
 
 
 def test_short_arrays_of_a_request_that_is_never_cut_count_together() -> None:
-    check_values(added(*[100] * 100))
+    check_all_values(added(*[100] * 100))
     with pytest.raises(KafkaError, match="partitions has 10001 entries, at most 10000 are taken"):
-        check_values(added(*[100] * 100, 1))
+        check_all_values(added(*[100] * 100, 1))
+
+
+def test_very_many_arrays_are_looked_at_in_steps() -> None:
+    request = added(*[1] * 5_500)
+    assert check_all_values(request) == 6
+    assert sum(1 for _ in shorten(request, [])) == 5
 
 
 def test_what_is_refused_is_shortened_at_every_level() -> None:
     request = added(6_000, 3_000, 2_000, 5)
-    cut_off = [len(each) for each in shorten(request)]
-    assert cut_off == [1_000, 5]
+    too_long = [len(each) for each in shortened(request)]
+    assert too_long == [2_000, 5]
     assert [len(t.partitions) for t in request.v3_and_below_topics] == [6_000, 3_000, 1_000, 0]
 
 
 def test_protocols_of_a_member_are_never_cut() -> None:
     protocols = [JoinGroupRequestProtocol(name=f"p{n}") for n in range(2_001)]
     with pytest.raises(KafkaError, match="protocols has 2001 entries, at most 2000 are taken"):
-        check_values(JoinGroupRequest(protocols=protocols))
+        check_all_values(JoinGroupRequest(protocols=protocols))
 
 
 def fetch_offsets(count: int) -> OffsetFetchRequest:

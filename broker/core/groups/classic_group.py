@@ -250,12 +250,6 @@ class ClassicGroup:
             member.metadata(self.protocol_name) for member in self.members.values()
         )
 
-    def is_subscribed_to(self, topic: str) -> bool:
-        """Tell whether a topic's offsets are in use; when unsure, those of consumers are."""
-        if self.subscribed_topics is None:
-            return self.is_consumer
-        return topic in self.subscribed_topics
-
     def member_error(self, member_id: str, instance_id: str | None) -> ErrorCode:
         """Return why a request is not from a member; NONE if it is."""
         if instance_id is not None:

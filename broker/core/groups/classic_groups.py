@@ -93,12 +93,13 @@ class ClassicGroups:
             self._groups[group_id] = stored_group(group_id, value)
 
     def loaded(self, now_ms: int, wall_ms: int) -> Decided:
-        """Let sessions begin again; a group that is too large by now has to join anew."""
+        """Let sessions begin again; a group that is too large or has no leader has to join anew."""
         decision = Decision(now_ms, wall_ms)
         for group in self._groups.values():
             for member in group.members.values():
                 self._rebalances.renew_session(group, member, decision.now_ms)
-            if len(group.members) > self._config.group_max_size:
+            is_led = group.is_empty or group.leader_id is not None
+            if len(group.members) > self._config.group_max_size or not is_led:
                 self._rebalances.begin(group, decision)
         return decision.decided()
 
@@ -205,9 +206,13 @@ class ClassicGroups:
         self._rebalances.send_away(group, decision)
 
     def adopt(self, group: ClassicGroup, decision: Decision, *, rebalance: bool) -> None:
-        """Take over a stable group that was one of the consumer protocol."""
+        """Take over a stable group that was one of the consumer protocol.
+
+        With ``rebalance`` somebody left it. Kafka stores nothing of that: where the coordinator
+        changes before the rest has joined again, nobody reads what the last one had.
+        """
         self._groups[group.group_id] = group
-        self._rebalances.store(group, group_record(group), decision)
+        self._rebalances.store(group, group_record(group, is_led=not rebalance), decision)
         for member in group.members.values():
             self._rebalances.renew_session(group, member, decision.now_ms)
         if rebalance:

@@ -10,13 +10,14 @@ from typing import Final
 
 from broker.core.groups.classic_group import CONSUMER, ClassicGroup, GroupState, Member
 from broker.core.groups.consumer.consumer_group import ConsumerGroup
+from protocol.acls.model import OPERATIONS, AclResourceType, operation_bits
 from protocol.errors import ErrorCode
 from protocol.messages.groups import DescribedGroup, DescribedGroupMember, ListedGroup
 
 CLASSIC_TYPE: Final = "classic"
 CONSUMER_TYPE: Final = "consumer"
-GROUP_OPERATIONS: Final = sum(1 << code for code in (3, 6, 8))
-"""Read, delete, describe: what Kafka says may be done to a group where all is allowed."""
+GROUP_OPERATIONS: Final = operation_bits(OPERATIONS[AclResourceType.GROUP])
+"""What may be done to a group where all is allowed."""
 _NOT_FOUND_SINCE: Final = 6
 """From this version on a group that is not there is an error; before, it is dead."""
 

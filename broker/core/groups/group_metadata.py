@@ -17,13 +17,17 @@ _VERSION: Final = 3
 _UNKNOWN_MS: Final = -1
 
 
-def group_record(group: ClassicGroup) -> Record:
-    """Return the record of a group, which holds the members and what they are assigned."""
+def group_record(group: ClassicGroup, *, is_led: bool = True) -> Record:
+    """Return the record of a group, which holds the members and what they are assigned.
+
+    One of members whose leader assigned nothing, as they were a group of the consumer protocol, has
+    no leader: whoever loads it has them join again.
+    """
     value = GroupMetadataValue(
         protocol_type=group.protocol_type or "",
         generation=group.generation,
         protocol=group.protocol_name,
-        leader=group.leader_id,
+        leader=group.leader_id if is_led else None,
         current_state_timestamp=_UNKNOWN_MS
         if group.state_since_ms is None
         else group.state_since_ms,

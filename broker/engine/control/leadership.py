@@ -79,6 +79,7 @@ class Leadership:
             change = self._state.metadata.update(request)
             if change.deleted:
                 self._state.ports.events.partitions_deleted(change.deleted)
+            self._moves.remove_nobodys()
             if change.brokers_changed:
                 self._look_at_high_watermarks()
         return UpdateMetadataResponse(error_code=code)

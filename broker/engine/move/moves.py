@@ -21,6 +21,7 @@ from broker.core.future_log import (
     decide_move,
     mover_index,
 )
+from broker.core.hosted import is_another_topic
 from broker.core.log_dirs import LogDirFailed
 from broker.core.log_positions import LogPositions
 from broker.engine.future import FutureReplica
@@ -234,6 +235,23 @@ class Moves:
         if future.move.is_active:
             self._enlist_again(replica, future)
 
+    def remove_nobodys(self) -> None:
+        """Remove future logs that were found on disk and whose partition has no replica here.
+
+        Call it after an UpdateMetadata. Their log dir was offline while the replica was deleted: no
+        LeaderAndIsr and no StopReplica will ever name them.
+        """
+        state = self._state
+        orphans = state.orphan_future_logs
+        for tp in [tp for tp in orphans if not state.metadata.is_replica(tp, state.broker_id)]:
+            delay_ms = state.ports.topic_config(tp.topic).file_delete_delay_ms
+            try:
+                self._deletions.set_aside(tp, orphans[tp], delay_ms)
+            except LogDirFailed:
+                continue
+            logger.warning("future log of %s removed: no replica of it is here", tp)
+            del orphans[tp]
+
     def _enlist_again(self, replica: Replica, future: FutureReplica) -> None:
         mover = self._mover(replica.tp)
         if not mover.has(replica.tp):
@@ -242,8 +260,10 @@ class Moves:
     def _resume(self, replica: Replica, orphan: HostedLog[LogPositions]) -> None:
         if not orphan.dir.is_online:
             return
-        if orphan.dir is replica.log.dir:
-            # The current log was made anew in the future log's own dir (KAFKA-16082).
+        is_left_over = is_another_topic(orphan.topic_id, replica.topic_id)
+        if is_left_over or orphan.dir is replica.log.dir:
+            # Its topic was deleted while it was away, or the current log was made anew in its own
+            # dir (KAFKA-16082).
             self._remove(replica, orphan)
             return
         fallback_offset = orphan.positions.high_watermark

@@ -29,7 +29,7 @@ from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_OFFSET, ZERO_UUID, BrokerId
 from protocol.transport.turns import Turns
 
-PARTS_OF_A_STEP: Final = 100
+PARTS_OF_A_STEP: Final = 250
 """Partitions of one fetch that are looked at before others have a turn."""
 REFRESHED_OF_A_STEP: Final = 2_000
 _NONE: Final = ErrorCode.NONE

@@ -43,6 +43,7 @@ Kind = Literal[
     "fault_added",
     "fault_cleared",
     "order_failed",
+    "failover_step",
 ]
 _NODE_WORDS: Final[dict[NodeState, str]] = {
     "running": "is up",
@@ -67,6 +68,10 @@ class Change(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     fault_id: str | None = None
     copied_bytes: int | None = None
     total_bytes: int | None = None
+    happened_at_ms: int | None = None
+    """Of a step of a failover: when, by the clock of the node that wrote it down."""
+    since_failure_ms: int | None = None
+    """Of a step of a failover: after the log dir went offline."""
 
 
 def carried_over(before: Snapshot | None, seen: Snapshot) -> Snapshot:

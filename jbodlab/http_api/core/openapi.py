@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from jbodlab.http_api.core.operations import Mistake, Operation
+from jbodlab.http_api.core.bodies import Mistake
+from jbodlab.http_api.core.operations import Operation
 
 _INTEGERS: Final = ("broker_id", "number")
 """Parts of paths that are numbers; all others are text."""

@@ -5,13 +5,11 @@ They are what the HTTP API answers with, so that their fields are the API's. Not
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
-NodeState = Literal["running", "paused", "silent", "down"]
-"""running: it answers; paused: it stands still (SIGSTOP); silent: it lives and does not answer;
-down: there is no such process."""
+from jbodlab.asking.lab_values import NodeState
 
 
 class ReplicaInfo(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,6 +49,7 @@ class LogDirInfo(msgspec.Struct, frozen=True, kw_only=True):
     usable_bytes: int
     """-1 when it is not known."""
     queue_depth: int
+    """How many operations wait for its disk."""
     signs: tuple[str, ...]
     """What is wrong with it, in words."""
     faults: tuple[FaultHits, ...]
@@ -58,6 +57,8 @@ class LogDirInfo(msgspec.Struct, frozen=True, kw_only=True):
     """Of the last restart or replacement: waiting, loading, registering, done, refused; or ""."""
     replicas: tuple[ReplicaInfo, ...]
     """Of an offline one: those that were in it when it was online, and are nowhere else."""
+    last_hop_ms: int = 0
+    """How long its disk took for what it did last."""
 
 
 class BrokerInfo(msgspec.Struct, frozen=True, kw_only=True):

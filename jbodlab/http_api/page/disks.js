@@ -75,6 +75,8 @@ function makeDisk() {
 export function toldOf(disk) {
   const state = disk.is_online ? "online" : "offline";
   const words = [state, disk.is_cordoned && "cordoned", bytes(used(disk))];
+  if (disk.is_online && disk.last_hop_ms) words.push(`last took ${disk.last_hop_ms} ms`);
+  if (disk.is_online && disk.queue_depth) words.push(`${disk.queue_depth} wait`);
   if (!["", "done"].includes(disk.return_state)) words.push(`comes back: ${disk.return_state}`);
   return [...words.filter(Boolean), ...disk.signs].join(" · ");
 }

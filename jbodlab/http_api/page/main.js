@@ -7,6 +7,7 @@ import { isPlaying, play, playFile, runAsked } from "./play.js";
 
 const LOOK_EVERY_MS = 1000;
 const EVENTS_SHOWN = 200;
+const APIS_SHOWN = 8;
 const BAD = ["log_dir_failed", "fault_added", "order_failed", "move_ended"];
 let before = null;
 let isLooking = false;
@@ -69,6 +70,7 @@ async function look() {
     drawBrokers(snapshot, ratesOf(snapshot, performance.now()), on);
     showFaults(snapshot);
     showMoves(await ask("GET", "moves"));
+    showRequests(await ask("GET", "requests"));
     if (at("said").textContent === "looking at the cluster") say(at("said"), "");
   } catch (error) {
     document.body.dataset.stale = true;
@@ -100,6 +102,38 @@ function showMoves(moves) {
   );
 }
 
+// A row per API: what all brokers answered together, and the slowest of them.
+function showRequests(rows) {
+  const apis = new Map();
+  for (const { api, per_second, p50_us, p99_us } of rows) {
+    const sum = apis.get(api) ?? { api, per_second: 0, p50_us: 0, p99_us: 0 };
+    sum.per_second += per_second;
+    sum.p50_us = Math.max(sum.p50_us, p50_us);
+    sum.p99_us = Math.max(sum.p99_us, p99_us);
+    apis.set(api, sum);
+  }
+  const most = [...apis.values()].sort((one, other) => other.per_second - one.per_second);
+  const ms = (us) => `${(us / 1000).toFixed(us < 10_000 ? 1 : 0)} ms`;
+  show(
+    at("apis"),
+    most.slice(0, APIS_SHOWN),
+    (row) => row.api,
+    (row) => {
+      const line = make("tr");
+      const name = make("th", "", row.api);
+      name.scope = "row";
+      line.append(name, make("td"), make("td"), make("td"));
+      return line;
+    },
+    (line, row) => {
+      const [, rate, p50, p99] = line.children;
+      say(rate, row.per_second.toFixed(row.per_second < 10 ? 1 : 0));
+      say(p50, ms(row.p50_us));
+      say(p99, ms(row.p99_us));
+    },
+  );
+}
+
 function showFaults(snapshot) {
   show(
     at("faults"),
@@ -117,7 +151,7 @@ function showFaults(snapshot) {
     (item, fault) => {
       const { mode, ...rule } = fault.fault;
       const keys = Object.entries(rule).map(([key, value]) => `${key}=${value}`);
-      const counts = isPlaying() ? [] : [`${fault.hits} hits of ${fault.matches}`];
+      const counts = isPlaying() ? [] : [`hit ${fault.hits} of ${fault.matches}`];
       say(item.firstElementChild, [mode, ...counts, keys.join(" ")].join(" · "));
     },
   );
@@ -125,9 +159,12 @@ function showFaults(snapshot) {
 
 function addEvent({ id, at_ms, change }) {
   const item = make("li", BAD.includes(change.kind) ? "bad" : "");
-  const time = make("time", "", new Date(at_ms).toLocaleTimeString());
-  time.dateTime = new Date(at_ms).toISOString();
+  // Steps of a failover are told later than they happened.
+  const shown_ms = change.happened_at_ms ?? at_ms;
+  const time = make("time", "", timeOf(shown_ms));
+  time.dateTime = new Date(shown_ms).toISOString();
   item.dataset.kind = change.kind;
+  item.dataset.at = shown_ms;
   item.dataset.id = id;
   item.append(time, make("span", "", change.text));
   const list = at("events");
@@ -135,7 +172,10 @@ function addEvent({ id, at_ms, change }) {
   const last = list.firstElementChild;
   const isSameMove = change.kind === "move_progress" && last?.dataset.kind === "move_progress";
   if (isSameMove) last.replaceWith(item);
-  else list.prepend(item);
+  else {
+    const earlier = [...list.children].find((each) => Number(each.dataset.at) <= shown_ms);
+    list.insertBefore(item, earlier ?? null);
+  }
   while (list.children.length > EVENTS_SHOWN) list.lastElementChild.remove();
 }
 
@@ -181,3 +221,10 @@ if (runAsked) {
 }
 // Another run, or another moment of it: the address is changed by a link or by hand.
 addEventListener("hashchange", () => location.reload());
+
+// Of the day, to the millisecond, as the logs of the nodes have it: steps of a failover are close.
+function timeOf(at_ms) {
+  const two = "2-digit";
+  const shape = { hour: two, minute: two, second: two, fractionalSecondDigits: 3, hourCycle: "h23" };
+  return new Date(at_ms).toLocaleTimeString("en-GB", shape);
+}

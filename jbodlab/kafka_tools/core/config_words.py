@@ -28,15 +28,26 @@ OPTIONS: Final = (
     Option("broker", "A broker, by its id.", "id"),
     Option("broker-defaults", "All brokers."),
     Option("broker-logger", "The loggers of a broker, by its id.", "id"),
+    Option("client", "Quotas of a client, by its id.", "id"),
+    Option("client-defaults", "Quotas of all clients that have none of their own."),
     Option("command-config", "Properties file for the connection.", "file"),
     Option("delete-config", "Settings to take away: k1,k2.", "names"),
     Option("describe", "Show settings."),
-    Option("entity-default", "All brokers, with --entity-type brokers."),
-    Option("entity-name", "The topic's name, the broker's id or the group's id.", "name"),
-    Option("entity-type", "topics, brokers, broker-loggers or groups.", "type"),
+    Option("entity-default", "All brokers, or the default of users, clients or ips."),
+    Option("entity-name", "The topic's name, the broker's id, the user's name, ...", "name"),
+    Option(
+        "entity-type",
+        "topics, brokers, broker-loggers, groups, users, clients or ips; users and clients may "
+        "come together.",
+        "type",
+    ),
     Option("force", "Ask no questions. There are none."),
     Option("group", "A group, by its id.", "id"),
+    Option("ip", "Quotas of an address.", "address"),
+    Option("ip-defaults", "Quotas of all addresses that have none of their own."),
     Option("topic", "A topic, by its name.", "name"),
+    Option("user", "Quotas and SCRAM credentials of a user.", "name"),
+    Option("user-defaults", "Quotas of all users that have none of their own."),
 )
 TYPES: Final = {
     "topics": ResourceType.TOPIC,
@@ -85,17 +96,26 @@ class Changes:
     deleted: tuple[str, ...]
 
 
-def check_words(words: Words) -> Entity:
-    """Return whom a command line is about.
+def check_action(words: Words) -> None:
+    """Check that there is one action, and what goes with it.
 
     Raises:
-        UsageFailure: there is no action or more than one, or an option does not go with it.
-        ToolFailure: whom or what it is about makes no sense.
+        UsageFailure: there is none or more than one, or an option does not go with it.
     """
     if len(words.given(["alter", "describe"])) != 1:
         raise UsageFailure("Command must include exactly one action: --describe, --alter")
     check_required(words, ["bootstrap-server"])
     check_forbidden(words, "describe", ["add-config", "delete-config"])
+
+
+def check_words(words: Words) -> Entity:
+    """Return which topic, broker or group a command line is about.
+
+    Raises:
+        UsageFailure: as ``check_action``.
+        ToolFailure: whom or what it is about makes no sense.
+    """
+    check_action(words)
     entity = _entity(words)
     if entity.name and entity.kind in NAMED_BY_BROKER_ID and not _is_id(entity.name):
         raise _illegal(
@@ -107,7 +127,7 @@ def check_words(words: Words) -> Entity:
     if words.has("describe") and entity.type == "groups" and entity.name == "":
         raise _illegal("--entity-default must not be specified with --describe of groups")
     if words.has("alter"):
-        _check_alter(words, entity)
+        check_alter(words, entity.type, entity.name, can_be_default=entity.type == "brokers")
     return entity
 
 
@@ -176,14 +196,19 @@ def _name(words: Words, short: list[str]) -> str | None:
     return "" if words.given(["entity-default", "broker-defaults"]) else None
 
 
-def _check_alter(words: Words, entity: Entity) -> None:
-    if entity.type == "brokers" and entity.name is None:
+def check_alter(words: Words, of: str, name: str | None, *, can_be_default: bool) -> None:
+    """Check what ``--alter`` needs: whom of a type, "" for its default, and a change.
+
+    Raises:
+        ToolFailure: it has not.
+    """
+    if can_be_default and name is None:
         raise _illegal(
             "an entity-name or default entity must be specified with --alter of users, clients, "
             "brokers or ips"
         )
-    if entity.type != "brokers" and not entity.name:
-        raise _illegal(f"an entity name must be specified with --alter of {entity.type}")
+    if not can_be_default and not name:
+        raise _illegal(f"an entity name must be specified with --alter of {of}")
     if words.has("add-config") and words.has("add-config-file"):
         raise _illegal("Only one of --add-config or --add-config-file must be specified")
     if not words.given(["add-config", "add-config-file", "delete-config"]):

@@ -1,22 +1,23 @@
 """What is answered with acks=all is on the whole Isr by then, and the Isr was large enough for it.
 
-A leader that answers sooner loses nothing until it dies: this does not wait for that.
+A leader that answers sooner loses nothing until it dies: this does not wait for that. Nor does it
+wait for the answer to what a leader with too small an Isr takes: it must not append that at all.
 Source: Partition.scala checkEnoughReplicasReachOffset, appendRecordsToLeader.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from protocol.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from protocol.messages.produce import ACKS_ALL
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.leading import Leading
-from simulation.core.checkers.spans import spans_of
-from simulation.core.history import Kind, Send
-from simulation.core.samples import ReplicaSample, Samples, SampleSource, TopicSample
+from simulation.core.checkers.held_configs import HeldConfigs
+from simulation.core.checkers.leading import Leading, is_one_leadership
+from simulation.core.history import Kind, Send, Txn
+from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource, TopicSample
 
 NAME: Final = "acks"
 _CONFIG: Final = "min.insync.replicas"
@@ -40,7 +41,7 @@ def check_acks(evidence: Evidence) -> list[Violation]:
     # What a look shows may be as old as the look before it.
     late_us = 2 * samples.seen_within_us
     violations: list[Violation] = []
-    for begin, end in spans_of(evidence.history):
+    for begin, end in evidence.spans:
         send = end.value
         if end.kind is not Kind.OK or not isinstance(send, Send) or not _is_judged(send):
             continue
@@ -54,7 +55,7 @@ def check_acks(evidence: Evidence) -> list[Violation]:
         )
         if text:
             violations.append(Violation(NAME, end.at_us, text))
-    return violations
+    return [*violations, *_accepted_by_few(evidence, sizes)]
 
 
 def _is_judged(send: Send) -> bool:
@@ -92,6 +93,55 @@ def _isr_size_min(sizes: _IsrSizes, tp: TopicPartition, begin_us: int, end_us: i
     # Without a configuration of its own the brokers' holds, which nobody looked at.
     wanted = min((int(topic.configs.get(_CONFIG, 1)) for topic in held), default=1)
     return min(wanted, sizes.replica_counts.get(tp, wanted))
+
+
+def _accepted_by_few(evidence: Evidence, sizes: _IsrSizes) -> Iterator[Violation]:
+    """Find leaders that appended while their Isr was too small, where nobody wrote otherwise.
+
+    Each configuration that the topic ever had counts: a broker may not have heard of a newer one.
+    """
+    samples = evidence.samples
+    topics = _topics_with_acks_of_all(evidence)
+    held = HeldConfigs(evidence)
+    wanted: dict[tuple[TopicPartition, int], int] = {}
+    few: dict[tuple[TopicPartition, int], ReplicaSample] = {}
+    for now in samples.replicas:
+        key = (now.tp, now.broker)
+        if now.tp.topic not in topics:
+            continue
+        if key not in wanted:
+            configs = held.of(now.tp.topic, 0, samples.ended_us, now.broker)
+            count = min(config.min_insync_replicas for config in configs)
+            wanted[key] = min(count, sizes.replica_counts.get(now.tp, count))
+        if now.role is not Role.LEADER or len(now.isr) >= wanted[key]:
+            few.pop(key, None)
+            continue
+        first = few.setdefault(key, now)
+        if not is_one_leadership((first, now)):
+            few[key] = now
+        elif now.log_end_offset > first.next_offset != NO_OFFSET:
+            text = (
+                f"broker {now.broker} appended to {now.tp} at offset {first.next_offset} with an "
+                f"Isr of {list(now.isr)}, {_CONFIG} was {wanted[key]}, and all was written with "
+                "acks=all"
+            )
+            yield Violation(NAME, now.at_us, text)
+            few[key] = now
+
+
+def _topics_with_acks_of_all(evidence: Evidence) -> dict[str, None]:
+    """Return the topics that only producers with acks=all wrote to, outside of transactions."""
+    acks: dict[str, bool] = {}
+    for operation in evidence.history:
+        match operation.value:
+            case Send() as send:
+                is_all = send.acks == ACKS_ALL
+                acks[send.tp.topic] = acks.get(send.tp.topic, True) and is_all
+            case Txn() as txn:
+                acks.update((send.tp.topic, False) for send in txn.sends)
+            case _:
+                pass
+    return {topic: None for topic, is_all in acks.items() if is_all}
 
 
 def _too_few(send: Send, seen: Sequence[ReplicaSample], isr_size_min: int) -> str:

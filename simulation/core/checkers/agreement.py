@@ -12,7 +12,7 @@ from typing import Final
 from protocol.ids import TopicPartition
 from simulation.core.checkers.compaction import Compaction
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
+from simulation.core.checkers.fault_model import EVER, is_damaged
 from simulation.core.checkers.timeline import last_partitions
 from simulation.core.samples import BatchSample, LogSample, Samples
 
@@ -23,7 +23,7 @@ def check_agreement(evidence: Evidence) -> list[Violation]:
     """Compare each replica at the end with its leader, batch by batch."""
     samples = evidence.samples
     compaction = Compaction(evidence)
-    forgiven = forgiven_until(samples)
+    forgiven = evidence.forgiven
     logs: dict[TopicPartition, list[LogSample]] = {}
     assigned = last_partitions(samples.partitions)
     for log in samples.logs:

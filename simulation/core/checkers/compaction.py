@@ -14,7 +14,6 @@ from protocol.ids import NO_OFFSET, TopicPartition
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.held_configs import HeldConfigs
-from simulation.core.checkers.spans import spans_of
 from simulation.core.history import Kind, Send
 from simulation.core.payload import is_tombstone, key_of
 
@@ -87,7 +86,7 @@ class Compaction:
 
 def _keyed(evidence: Evidence) -> Iterator[tuple[int, Send, int, int]]:
     """Give begin, send, offset and number of each record with a key that may be there."""
-    for begin, end in spans_of(evidence.history):
+    for begin, end in evidence.spans:
         send = end.value
         if not isinstance(send, Send) or not send.keys or end.kind is Kind.FAIL:
             continue

@@ -15,7 +15,7 @@ from protocol.faults.model import NetworkMode, broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of, renewals
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.spans import Span, spans_of
+from simulation.core.checkers.spans import Span
 from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import Kind, Operation, Poll, Send
 from simulation.core.samples import FaultSample, ReplicaSample, Role, Samples
@@ -38,7 +38,7 @@ class _Outage(NamedTuple):
 
 def check_containment(evidence: Evidence) -> list[Violation]:
     """Look at answers from failed log dirs, and at the service beside them."""
-    spans = spans_of(evidence.history)
+    spans = evidence.spans
     return [*_answers_from_failed(evidence, spans), *_bad_service(evidence, spans)]
 
 

@@ -12,9 +12,7 @@ from typing import Final, NamedTuple
 from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import forgiven_until
 from simulation.core.checkers.ordering import ordered_of
-from simulation.core.checkers.spans import spans_of
 from simulation.core.history import Function, Kind, Poll
 from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource
 
@@ -76,7 +74,7 @@ def _deleted(
     evidence: Evidence, leaders: Mapping[TopicPartition, Sequence[ReplicaSample]]
 ) -> Iterator[_Deleted]:
     """Give the orders that hold to the end: nothing that was lost since is excused by them."""
-    forgiven = forgiven_until(evidence.samples)
+    forgiven = evidence.forgiven
     deletions = deletions_of(evidence)
     for each in ordered_of(evidence):
         tp = TopicPartition(each.order.topic, each.order.partition)
@@ -114,7 +112,7 @@ def _in_logs(
 
 def _in_reads(deleted: _Deleted, evidence: Evidence) -> Iterator[Violation]:
     """Find the first read since, of the same or a newer leader, that has such records."""
-    for begin, end in spans_of(evidence.history):
+    for begin, end in evidence.spans:
         poll = end.value
         if end.kind is not Kind.OK or begin.at_us <= deleted.at_us or not isinstance(poll, Poll):
             continue

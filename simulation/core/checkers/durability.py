@@ -10,13 +10,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from protocol.ids import NO_LEADER, NO_OFFSET, TopicPartition
+from protocol.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from protocol.messages.produce import ACKS_ALL
 from simulation.core.checkers.compaction import Compaction
 from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import forgiven_until, trusted_logs
-from simulation.core.checkers.spans import Span, spans_of
+from simulation.core.checkers.fault_model import trusted_logs, unclean_epochs
+from simulation.core.checkers.spans import Span
 from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import NAMELESS, UNREADABLE, Kind, Poll, Send, Txn
 from simulation.core.samples import LogSample, Samples
@@ -36,6 +36,8 @@ class _Fact(NamedTuple):
     """-1: nobody said where."""
     record: int
     how: str
+    leader_epoch: int = NO_EPOCH
+    """Of who told of it, where the client asked with one."""
 
 
 @dataclass(slots=True)
@@ -70,14 +72,16 @@ def unjudged(evidence: Evidence) -> list[TopicPartition]:
 
 def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
     """Return what nothing forgives or took on purpose."""
-    forgiven = forgiven_until(evidence.samples)
+    forgiven = evidence.forgiven
+    unclean = unclean_epochs(evidence.samples)
     last_read_us: dict[tuple[str, TopicPartition], int] = {}
     return [
         fact
-        for span in spans_of(evidence.history)
+        for span in evidence.spans
         if span.end.kind is Kind.OK
         for fact in _facts(span, last_read_us)
         if fact.asked_us > forgiven.get(fact.tp, -1)
+        and not NO_EPOCH < fact.leader_epoch < unclean.get(fact.tp, NO_EPOCH)
         and not deletions.took_topic(fact.tp.topic, fact.asked_us)
     ]
 
@@ -105,7 +109,7 @@ def _facts(span: Span, last_read_us: dict[tuple[str, TopicPartition], int]) -> I
 def _sent(send: Send, at_us: int, asked_us: int, how: str) -> Iterator[_Fact]:
     for number, record in enumerate(send.records):
         offset = NO_OFFSET if send.base_offset == NO_OFFSET else send.base_offset + number
-        yield _Fact(at_us, asked_us, send.tp, offset, record, how)
+        yield _Fact(at_us, asked_us, send.tp, offset, record, how, send.leader_epoch)
 
 
 def _read(
@@ -119,7 +123,8 @@ def _read(
             last_read_us[span.end.client, read.tp] = span.end.at_us
         how = f"read from broker {poll.broker} at leader epoch {read.leader_epoch}"
         for offset, record in read.records:
-            yield _Fact(span.end.at_us, asked_us, read.tp, offset, record, how)
+            at_us = span.end.at_us
+            yield _Fact(at_us, asked_us, read.tp, offset, record, how, read.leader_epoch)
 
 
 def _contradictions(facts: list[_Fact]) -> Iterator[Violation]:

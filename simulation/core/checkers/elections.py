@@ -12,7 +12,7 @@ from typing import Final
 from protocol.ids import NO_LEADER, TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.held_configs import HeldConfigs
-from simulation.core.checkers.spans import Span, spans_of
+from simulation.core.checkers.spans import Span
 from simulation.core.history import Function, Kind, Order
 from simulation.core.samples import PartitionSample
 
@@ -23,7 +23,7 @@ _UNCLEAN: Final = "unclean"
 def check_elections(evidence: Evidence) -> list[Violation]:
     """Hold every leader that the controller chose against the Isr before it."""
     held = HeldConfigs(evidence)
-    orders = [span for span in spans_of(evidence.history) if _asks_for_unclean(span)]
+    orders = [span for span in evidence.spans if _asks_for_unclean(span)]
     within_us = evidence.samples.seen_within_us
     return [
         Violation(NAME, now.at_us, _text(before, now))

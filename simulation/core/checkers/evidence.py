@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from protocol.ids import TopicPartition
+from simulation.core.checkers.fault_model import forgiven_until
+from simulation.core.checkers.spans import Span, spans_of
 from simulation.core.history import Operation
 from simulation.core.samples import Samples
 
@@ -35,9 +39,9 @@ class ServiceLevel:
     """For so long after a fault its traces excuse."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """One run that is over."""
+    """One run that is over; what most checkers want of it is found out once."""
 
     history: Sequence[Operation]
     samples: Samples
@@ -48,6 +52,16 @@ class Evidence:
         default_factory=dict[int, Mapping[str, str]]
     )
     """Broker -> what it sets for that one alone."""
+
+    @cached_property
+    def spans(self) -> list[Span]:
+        """The operations that ended, in the order of their ends."""
+        return spans_of(self.history)
+
+    @cached_property
+    def forgiven(self) -> dict[TopicPartition, int]:
+        """Until when what was acknowledged may be lost, as ``forgiven_until``."""
+        return forgiven_until(self.samples)
 
 
 Checker: TypeAlias = Callable[[Evidence], list[Violation]]

@@ -80,6 +80,27 @@ def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
     return forgiven
 
 
+def unclean_epochs(samples: Samples) -> dict[TopicPartition, int]:
+    """Return the leader epoch that the last unclean election of a partition began.
+
+    A leader that was deposed so may not have heard of it, and answers on under its older epoch: of
+    what it says then nothing is promised either. Partitions without one are left out, and those
+    whose topic was made anew since.
+    """
+    epochs: dict[TopicPartition, int] = {}
+    last: dict[TopicPartition, PartitionSample] = {}
+    for now in samples.partitions:
+        before = last.get(now.tp)
+        last[now.tp] = now
+        if before is None:
+            continue
+        if before.topic_id != now.topic_id:
+            epochs.pop(now.tp, None)
+        elif _is_unclean(_Holders(isr=before.isr, is_recovering=before.is_recovering), now):
+            epochs[now.tp] = now.leader_epoch
+    return epochs
+
+
 def _is_unclean(held: _Holders, sample: PartitionSample) -> bool:
     """Tell whether an unclean election lies between a sample and the one before it.
 

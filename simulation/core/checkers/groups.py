@@ -14,7 +14,6 @@ from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import forgiven_until
 from simulation.core.history import Assignment, Commit, Kind, Operation, Poll, Txn
 
 NAME: Final = "groups"
@@ -40,7 +39,7 @@ class _Groups:
 
 def check_groups(evidence: Evidence) -> list[Violation]:
     """Look at all members' assignments, commits and first reads, in their order."""
-    forgiven = forgiven_until(evidence.samples)
+    forgiven = evidence.forgiven
     if any(tp.topic == CONSUMER_OFFSETS for tp in forgiven):
         return []  # What groups were told may be lost.
     deletions = deletions_of(evidence)

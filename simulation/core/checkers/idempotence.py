@@ -13,7 +13,7 @@ from protocol.records.batch import SEQUENCE_COUNT
 from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
+from simulation.core.checkers.fault_model import EVER, is_damaged
 from simulation.core.history import Kind, Send, Txn
 from simulation.core.samples import BatchSample, LogSample
 
@@ -25,7 +25,7 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
     """Look at the numbers of producers, and of records, in the leaders' logs at the end."""
     deletions = deletions_of(evidence)
     compacted = deletions.compacted
-    forgiven = forgiven_until(evidence.samples)
+    forgiven = evidence.forgiven
     idempotent = dict.fromkeys(_idempotent_records(evidence))
     disowned = _disowned_records(evidence)
     given_up = _given_up_counts(evidence)

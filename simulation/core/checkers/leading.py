@@ -31,14 +31,15 @@ class Leading:
         if first < 0:
             return ()
         seen = samples[first : bisect_right(samples, end_us + self._late_us, key=_at_us)]
-        return seen if _is_one_leadership(seen) else ()
+        return seen if is_one_leadership(seen) else ()
 
 
 def _at_us(sample: ReplicaSample) -> int:
     return sample.at_us
 
 
-def _is_one_leadership(seen: Sequence[ReplicaSample]) -> bool:
+def is_one_leadership(seen: Sequence[ReplicaSample]) -> bool:
+    """Tell whether one process led the same log in the same leader epoch in all of these."""
     return bool(seen) and all(
         one.role is Role.LEADER
         and one.boot == seen[0].boot

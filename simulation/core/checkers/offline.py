@@ -1,6 +1,8 @@
 """A replica that is offline neither leads nor stands in an Isr once the controller knows of it.
 
 An Isr whose last member went offline stays as it is, without a leader: only from it may one come.
+A broker whose log dir came back leads again in a later leader epoch: in the one in which it failed
+readers and followers may have records that are lost, and others would get their offsets.
 """
 
 from __future__ import annotations
@@ -8,9 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from protocol.ids import NO_EPOCH
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.timeline import merged, moments
-from simulation.core.samples import LogDirSample, PartitionSample, ReplicaSample, Role
+from simulation.core.samples import (
+    HOSTED_ROLES,
+    LogDirSample,
+    PartitionSample,
+    ReplicaSample,
+    Role,
+    Samples,
+)
 
 NAME: Final = "offline replicas"
 
@@ -24,7 +34,7 @@ def check_offline(evidence: Evidence) -> list[Violation]:
         if not sample.is_deleted
         for text in _decided(sample)
     ]
-    return decided + list(_led_from_failed_dirs(evidence))
+    return [*decided, *_led_from_failed_dirs(evidence), *_led_again(samples)]
 
 
 def _decided(sample: PartitionSample) -> Iterator[str]:
@@ -64,6 +74,24 @@ def _led_from_failed_dirs(evidence: Evidence) -> Iterator[Violation]:
                         f"from {place[1]}, which is offline"
                     )
                     yield Violation(NAME, at_us, text)
+
+
+def _led_again(samples: Samples) -> Iterator[Violation]:
+    """Find brokers that lead once more in the leader epoch in which their log dir failed."""
+    epochs: dict[tuple[object, ...], int] = {}
+    failed: dict[tuple[object, ...], int] = {}
+    for sample in samples.replicas:
+        key = (sample.tp, sample.topic_id, sample.broker, sample.boot)
+        if sample.role is Role.OFFLINE:
+            failed[key] = epochs.get(key, NO_EPOCH)
+        elif sample.role in HOSTED_ROLES:
+            if sample.role is Role.LEADER and sample.leader_epoch <= failed.pop(key, NO_EPOCH):
+                text = (
+                    f"broker {sample.broker} leads {sample.tp} at epoch {sample.leader_epoch} "
+                    f"again, and its log dir failed in that epoch or a later one"
+                )
+                yield Violation(NAME, sample.at_us, text)
+            epochs[key] = sample.leader_epoch
 
 
 def _note_log_dir(offline: dict[tuple[int, str], None], sample: LogDirSample) -> None:

@@ -13,7 +13,7 @@ from protocol.faults.model import DISK_MODE_NAMES, broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence
-from simulation.core.checkers.fault_model import forgiven_until, trusted_logs
+from simulation.core.checkers.fault_model import trusted_logs
 from simulation.core.checkers.ordering import Ordered
 from simulation.core.checkers.registers import possible_values
 from simulation.core.history import Function, Order
@@ -191,7 +191,7 @@ def _first_seen(samples: Samples) -> Iterator[ReplicaSample]:
 
 def _records_still_there(ordered: list[Ordered], evidence: Evidence) -> Iterator[str]:
     deletions = deletions_of(evidence)
-    forgiven = forgiven_until(evidence.samples)
+    forgiven = evidence.forgiven
     logs = {log.tp: log for log in trusted_logs(evidence.samples)}
     for each in ordered:
         tp = TopicPartition(each.order.topic, each.order.partition)

@@ -9,7 +9,6 @@ from protocol.faults.model import CONTROLLER_NODE
 from protocol.ids import NO_LEADER
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.registers import Write
-from simulation.core.checkers.spans import spans_of
 from simulation.core.history import Function, Kind, Order
 from simulation.core.samples import Samples
 
@@ -49,7 +48,7 @@ def ordered_of(evidence: Evidence) -> list[Ordered]:
     edited_us = max(evidence.samples.journal_edits_us, default=-1)
     seen_us = _seen_until_us(evidence.samples)
     ordered: list[Ordered] = []
-    for begin, end in spans_of(evidence.history):
+    for begin, end in evidence.spans:
         if isinstance(end.value, Order) and end.kind is not Kind.FAIL:
             is_sure = end.kind is Kind.OK and edited_us < begin.at_us <= end.at_us <= seen_us
             may_come_again = not is_sure or end.value.is_repeated
@@ -79,11 +78,17 @@ def about_topic(ordered: list[Ordered], topic: str) -> list[Ordered]:
     """Return what was ordered of a topic since it was deleted last.
 
     Who asks for a topic that was deleted may make it anew, without an order of anybody. While
-    nobody knows whether and when it is deleted, nothing is sure of what was ordered.
+    nobody knows whether and when it is deleted, nothing is sure of what was ordered; nor of what
+    was ordered before the deletion was answered, which may have come behind it.
     """
     about = [each for each in ordered if each.order.topic == topic]
     deletions = [each for each in about if each.function is Function.DELETE_TOPIC]
     if any(each.may_come_again for each in deletions):
         return [replace(each, is_sure=False, may_come_again=True) for each in about]
     deleted_us = max((each.begin_us for each in deletions), default=-1)
-    return [each for each in about if each.may_come_again or each.end_us >= deleted_us]
+    answered_us = max((each.end_us for each in deletions), default=-1)
+    return [
+        each if each.begin_us > answered_us else replace(each, is_sure=False)
+        for each in about
+        if each.may_come_again or each.end_us >= deleted_us
+    ]

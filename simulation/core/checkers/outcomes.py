@@ -14,8 +14,8 @@ from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence
-from simulation.core.checkers.fault_model import forgiven_until, trusted_logs
-from simulation.core.checkers.spans import Span, spans_of
+from simulation.core.checkers.fault_model import trusted_logs
+from simulation.core.checkers.spans import Span
 from simulation.core.history import Txn
 from simulation.core.samples import LogSample
 
@@ -52,7 +52,7 @@ class Outcomes:
 
 def outcomes_of(evidence: Evidence) -> Outcomes:
     """Read the logs of which nothing is forgiven, was deleted, or may have been compacted."""
-    forgiven = forgiven_until(evidence.samples)
+    forgiven = evidence.forgiven
     deletions = deletions_of(evidence)
     by_record: dict[int, list[Placed]] = {}
     by_offset: dict[TopicPartition, dict[int, tuple[int, RecordOutcome]]] = {}
@@ -69,16 +69,12 @@ def outcomes_of(evidence: Evidence) -> Outcomes:
 
 def transactions_of(evidence: Evidence) -> list[tuple[Span, Txn]]:
     """Return what clients had transactions for, each with what was told at its end."""
-    return [
-        (span, span.end.value)
-        for span in spans_of(evidence.history)
-        if isinstance(span.end.value, Txn)
-    ]
+    return [(span, span.end.value) for span in evidence.spans if isinstance(span.end.value, Txn)]
 
 
 def is_state_forgiven(evidence: Evidence) -> bool:
     """Tell whether a coordinator may have forgotten what it had answered."""
-    forgiven = forgiven_until(evidence.samples)
+    forgiven = evidence.forgiven
     return any(tp.topic in {TRANSACTION_STATE, CONSUMER_OFFSETS} for tp in forgiven)
 
 

@@ -13,7 +13,6 @@ from typing import Final
 from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import forgiven_until
 from simulation.core.checkers.outcomes import (
     Outcomes,
     RecordOutcome,
@@ -53,7 +52,7 @@ class _Ended:
 
 def check_polls(evidence: Evidence) -> list[Violation]:
     """Follow each consumer that a library is, in the order in which it was given records."""
-    forgiven = forgiven_until(evidence.samples)
+    forgiven = evidence.forgiven
     deletions = deletions_of(evidence)
     known = _known(evidence)
     readers: dict[str, _Reader] = {}

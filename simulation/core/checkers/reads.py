@@ -12,9 +12,9 @@ from typing import Final
 from protocol.ids import NO_OFFSET
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import EVER, forgiven_until
+from simulation.core.checkers.fault_model import EVER
 from simulation.core.checkers.leading import Leading
-from simulation.core.checkers.spans import Span, spans_of
+from simulation.core.checkers.spans import Span
 from simulation.core.history import Kind, Poll, Read, Txn
 from simulation.core.samples import SampleSource
 
@@ -30,7 +30,7 @@ def check_reads(evidence: Evidence) -> list[Violation]:
     compacted = deletions_of(evidence).compacted
     # Markers, and to some readers aborted records, are offsets without records.
     skipping = {**compacted, **_topics_of_transactions(evidence)}
-    forgiven = forgiven_until(samples)
+    forgiven = evidence.forgiven
     return [
         Violation(NAME, span.end.at_us, text)
         for span, poll, read in _reads(evidence)
@@ -52,7 +52,7 @@ def _topics_of_transactions(evidence: Evidence) -> dict[str, None]:
 
 
 def _reads(evidence: Evidence) -> Iterator[tuple[Span, Poll, Read]]:
-    for span in spans_of(evidence.history):
+    for span in evidence.spans:
         poll = span.end.value
         if span.end.kind is Kind.OK and isinstance(poll, Poll):
             for read in poll.reads:

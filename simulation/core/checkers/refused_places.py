@@ -14,7 +14,7 @@ from typing import Final
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.new_replicas import NewReplica, new_replicas
-from simulation.core.checkers.spans import Span, spans_of
+from simulation.core.checkers.spans import Span
 from simulation.core.history import Function, Kind, Order
 from simulation.core.samples import LogDirSample, PartitionSample, Samples
 
@@ -24,7 +24,7 @@ NAME: Final = "refused places"
 def check_refused_places(evidence: Evidence) -> list[Violation]:
     """Look at what brokers placed, moves that they accepted, and what the controller chose."""
     log_dirs = _LogDirs(evidence.samples)
-    spans = [each for each in spans_of(evidence.history) if each.end.kind is Kind.OK]
+    spans = [each for each in evidence.spans if each.end.kind is Kind.OK]
     return [
         *(
             found

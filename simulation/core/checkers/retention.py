@@ -16,9 +16,7 @@ from protocol.messages.produce import ACKS_ALL
 from protocol.messages.topics import TO_HIGH_WATERMARK
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import forgiven_until
 from simulation.core.checkers.held_configs import HeldConfigs
-from simulation.core.checkers.spans import spans_of
 from simulation.core.checkers.timeline import moments
 from simulation.core.history import Function, Kind, Order, Send
 from simulation.core.samples import HOSTED_ROLES, ReplicaSample, Samples, SampleSource
@@ -172,9 +170,9 @@ def _skew_ms(samples: Samples) -> int:
 
 def _written(evidence: Evidence) -> dict[TopicPartition, list[_Written]]:
     """Return what stays for good, so that its offset is that of no other record."""
-    forgiven = forgiven_until(evidence.samples)
+    forgiven = evidence.forgiven
     found: dict[TopicPartition, list[_Written]] = {}
-    for begin, end in spans_of(evidence.history):
+    for begin, end in evidence.spans:
         send = end.value
         if not isinstance(send, Send) or end.kind is not Kind.OK or send.acks != ACKS_ALL:
             continue
@@ -186,7 +184,7 @@ def _written(evidence: Evidence) -> dict[TopicPartition, list[_Written]]:
 
 def _deletions(evidence: Evidence) -> dict[TopicPartition, list[tuple[int, int]]]:
     found: dict[TopicPartition, list[tuple[int, int]]] = {}
-    for begin, end in spans_of(evidence.history):
+    for begin, end in evidence.spans:
         order = end.value
         is_asked = begin.function is Function.DELETE_RECORDS and end.kind is not Kind.FAIL
         if is_asked and isinstance(order, Order):

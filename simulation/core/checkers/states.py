@@ -1,7 +1,8 @@
 """What a broker or the controller has of a partition makes sense by itself, whenever it is seen.
 
 Offsets of a log are in order; the Isr is among the replicas, and who leads is in it; a partition
-that gets another leader gets another leader epoch.
+that gets another leader gets another leader epoch. A broker that heard of a newer controller obeys
+no older one.
 """
 
 from __future__ import annotations
@@ -39,7 +40,22 @@ def check_states(evidence: Evidence) -> list[Violation]:
             texts += _wrong_change(last, sample)
         before[sample.tp, sample.topic_id] = sample
         violations += [Violation(NAME, sample.at_us, text) for text in texts]
-    return violations
+    return [*violations, *_obeyed_older(samples)]
+
+
+def _obeyed_older(samples: Samples) -> Iterator[Violation]:
+    """Find brokers that obeyed a controller after a newer one."""
+    newest: dict[tuple[int, int], int] = {}
+    for sample in samples.obeyed:
+        key = (sample.broker, sample.boot)
+        known = newest.get(key, sample.controller_epoch)
+        if sample.controller_epoch < known:
+            text = (
+                f"broker {sample.broker} obeys the controller of epoch {sample.controller_epoch}, "
+                f"and obeyed that of epoch {known} before"
+            )
+            yield Violation(NAME, sample.at_us, text)
+        newest[key] = max(known, sample.controller_epoch)
 
 
 def _controller_starts_us(samples: Samples) -> list[int]:

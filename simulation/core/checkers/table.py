@@ -13,6 +13,7 @@ from simulation.core.checkers.deleted_records import check_deleted_records
 from simulation.core.checkers.denials import check_denials
 from simulation.core.checkers.durability import check_durability
 from simulation.core.checkers.elections import check_elections
+from simulation.core.checkers.epochs import check_epochs
 from simulation.core.checkers.evidence import Checker, Evidence, Violation
 from simulation.core.checkers.groups import check_groups
 from simulation.core.checkers.high_watermark import check_high_watermark
@@ -57,6 +58,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_journal_first,
     check_idempotence,
     check_producers,
+    check_epochs,
     check_offline,
     check_denials,
     check_metadata,

@@ -2,7 +2,8 @@
 
 After healing that is waited for (``still_hosted``, by ``liveness``). In the end nothing lies on the
 disks either that was taken away ``GONE_WITHIN_US`` ago, if nothing stood between the controller and
-the broker since. What a broker set aside as a stray lies there for people.
+the broker since. What a broker set aside as a stray lies there for people. A topic whose replica is
+on a failed log dir is not gone: its deletion waits.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.quiet_times import QuietTimes
 from simulation.core.checkers.timeline import last_partitions
-from simulation.core.samples import HOSTED_ROLES, PartitionSample, Samples
+from simulation.core.history import Function, Order
+from simulation.core.samples import (
+    HOSTED_ROLES,
+    PartitionSample,
+    ReplicaSample,
+    Role,
+    Samples,
+    SampleSource,
+)
 
 NAME: Final = "unassigned logs"
 GONE_WITHIN_US: Final = 5_000_000
@@ -31,19 +40,55 @@ def check_unassigned(evidence: Evidence) -> list[Violation]:
     assigned = _assigned_since(samples, begin_us)
     known = {sample.tp: None for sample in samples.partitions}
     return [
-        Violation(
-            NAME,
-            samples.ended_us,
-            f"broker {log.broker} has a log of {log.tp} in {log.log_dir}, and that is assigned to "
-            f"it no more for {GONE_WITHIN_US / 1e6:g} s",
-        )
-        for log in samples.logs
-        if log.is_readable
-        and not log.is_future
-        and log.tp in known
-        and (log.broker, log.tp) not in assigned
-        and quiet.lasts((CONTROLLER_NODE, broker_node(log.broker)), begin_us, samples.ended_us)
+        *_gone_too_soon(evidence),
+        *(
+            Violation(
+                NAME,
+                samples.ended_us,
+                f"broker {log.broker} has a log of {log.tp} in {log.log_dir}, and that is assigned "
+                f"to it no more for {GONE_WITHIN_US / 1e6:g} s",
+            )
+            for log in samples.logs
+            if log.is_readable
+            and not log.is_future
+            and log.tp in known
+            and (log.broker, log.tp) not in assigned
+            and quiet.lasts((CONTROLLER_NODE, broker_node(log.broker)), begin_us, samples.ended_us)
+        ),
     ]
+
+
+def _gone_too_soon(evidence: Evidence) -> Iterator[Violation]:
+    """Find topics that the controller took for gone while a broker had a replica offline.
+
+    Where a reassignment was ordered, the broker may have lost its replica between two samples.
+    Source: TopicDeletionManager.scala, KIP-112.
+    """
+    samples = evidence.samples
+    if SampleSource.COMMITS not in samples.sources:
+        return  # Brokers and the controller are not seen in one moment.
+    reassigned = {
+        span.begin.value.topic
+        for span in evidence.spans
+        if isinstance(span.begin.value, Order) and span.begin.function is Function.REASSIGN
+    }
+    gone = [each for each in samples.partitions if each.is_gone and each.tp.topic not in reassigned]
+    seen: dict[tuple[int, TopicPartition], list[ReplicaSample]] = {
+        (broker, each.tp): [] for each in gone for broker in each.replicas
+    }
+    for replica in samples.replicas:
+        if (replica.broker, replica.tp) in seen:
+            seen[replica.broker, replica.tp].append(replica)
+    late_us = 2 * samples.seen_within_us
+    for each in gone:
+        for broker in each.replicas:
+            held = [one for one in seen[broker, each.tp] if one.at_us <= each.at_us + late_us]
+            if held and held[-1].role is Role.OFFLINE and held[-1].topic_id == each.topic_id:
+                text = (
+                    f"the controller has {each.tp} deleted, and broker {broker} has its replica on "
+                    f"a failed log dir, {held[-1].log_dir}"
+                )
+                yield Violation(NAME, each.at_us, text)
 
 
 def _assigned_since(samples: Samples, begin_us: int) -> dict[tuple[int, TopicPartition], None]:

@@ -11,7 +11,7 @@ from analytics.schema import TABLE_SCHEMAS
 from analytics.transforms.failovers import failovers
 from tests.analytics.frames import frame_of
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=14)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
 
 
 def test_a_plan_is_scored_only_where_there_is_one(spark: SparkSession) -> None:

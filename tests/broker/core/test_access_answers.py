@@ -9,6 +9,7 @@ import pytest
 from broker.core.access_answers import AMENDS
 from broker.core.access_rules import RULES
 from broker.core.groups.group_offsets import Committed
+from protocol.acls.authorizer import Authorizer, Rule
 from protocol.acls.model import AclOperation, AclResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -52,6 +53,36 @@ async def test_a_named_topic_is_refused_whether_it_exists_or_not(version: int):
     only = MetadataRequest(topics=[MetadataRequestTopic(name="secret")])
     answer = await broker.ask(only, version, peer=ALICE)
     assert [(topic.name, topic.error_code) for topic in answer.topics] == [("secret", FAILED)]
+
+
+class CountedAuthorizer(Authorizer):
+    """Keeps what it was asked about."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[str] = []
+
+    def rule(
+        self,
+        principal: str,
+        host: str,
+        operation: AclOperation,
+        resource_type: AclResourceType,
+        name: str,
+    ) -> Rule:
+        """Decide."""
+        self.asked.append(name)
+        return super().rule(principal, host, operation, resource_type, name)
+
+
+async def test_each_named_topic_is_decided_once():
+    broker, authorizer = secured(), CountedAuthorizer()
+    authorizer.replace([DESCRIBES_ORDERS])
+    broker.context.authorizer = authorizer
+    names = ("orders", "secret")
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=name) for name in names])
+    await broker.ask(request, 9, peer=ALICE)
+    assert authorizer.asked == ["kafka-cluster", "orders", "secret"]
 
 
 async def test_the_id_of_a_topic_does_not_give_its_name_away():

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from broker.core.access_rules import RULES, failed, free
-from broker.handlers import HANDLERS
+from broker.core.transaction_state.begin import BeginAsked
+from broker.handlers import FOR_CONTROLLER, HANDLERS
 from protocol.acls.model import AclOperation, AclResourceType
 from protocol.apis import APIS
 from protocol.errors import ErrorCode
@@ -105,10 +106,14 @@ def commit(*names: str) -> OffsetCommitRequest:
 
 
 def test_every_api_that_is_served_says_what_it_needs() -> None:
-    assert set(RULES) == {APIS[key].name for key in HANDLERS}
+    assert set(RULES) == {APIS[key].name for key in HANDLERS | FOR_CONTROLLER}
     assert {name for name, rule in RULES.items() if rule is free} == {
         "ApiVersions",
+        "CreateDelegationToken",
         "DescribeCluster",
+        "DescribeDelegationToken",
+        "ExpireDelegationToken",
+        "RenewDelegationToken",
         "ListGroups",
         "ListTransactions",
         "SaslAuthenticate",
@@ -234,22 +239,35 @@ async def test_a_commit_of_topics_that_may_not_be_read_is_refused_topic_by_topic
     assert told["orders"] != TOPIC_FAILED
 
 
-async def test_one_forbidden_topic_keeps_all_out_of_a_transaction():
+@pytest.mark.parametrize("count", [1, 5000])
+async def test_one_forbidden_topic_keeps_all_out_of_a_transaction(count: int):
     broker = secured(
         allow(AclOperation.WRITE, TRANSACTION, "t"), allow(AclOperation.WRITE, TOPIC, "orders")
     )
+    await broker.transactions.begin(BeginAsked("t", 60_000))
     request = AddPartitionsToTxnRequest(
         v3_and_below_transactional_id="t",
+        v3_and_below_producer_id=70,
         v3_and_below_topics=[
-            AddPartitionsToTxnTopic(name=name, partitions=[0]) for name in ("orders", "secret")
+            AddPartitionsToTxnTopic(name="orders", partitions=[0] * count),
+            AddPartitionsToTxnTopic(name="orders", partitions=[99]),
+            AddPartitionsToTxnTopic(name="secret", partitions=[0]),
         ],
     )
     answer = await broker.ask(request, 3, peer=ALICE)
     told = {
-        topic.name: topic.results_by_partition[0].partition_error_code
+        (topic.name, row.partition_index, row.partition_error_code)
         for topic in answer.results_by_topic_v3_and_below
+        for row in topic.results_by_partition
     }
-    assert told == {"secret": TOPIC_FAILED, "orders": ErrorCode.OPERATION_NOT_ATTEMPTED}
+    assert told == {
+        ("secret", 0, TOPIC_FAILED),
+        ("orders", 99, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        ("orders", 0, ErrorCode.OPERATION_NOT_ATTEMPTED),
+    }
+    known = broker.transactions.shards.shard.get("t")
+    assert known is not None
+    assert known.partitions == ()
 
 
 async def test_topics_may_be_created_by_name():

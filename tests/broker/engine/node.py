@@ -15,6 +15,7 @@ from broker.client_gate import ClientGate
 from broker.context import Context
 from broker.coordinators.coordinators import ResourceConfigs, make_coordinators
 from broker.coordinators.groups import CoordinatorRelay
+from broker.core.client_quotas.client_quotas import ClientQuotas
 from broker.core.fetch_session import FetchSessions
 from broker.core.hosted import ReturnedReplicas, ReturnRule
 from broker.core.metadata_answer import MetadataAnswers
@@ -246,6 +247,7 @@ class Node:
             auto_topics=FakeAutoTopics(),
             fetch_sessions=FetchSessions(),
             client_gate=gate,
+            client_quotas=ClientQuotas(broker_config({})),
             metrics=self.metrics,
             record_turns=self.record_turns,
             loop_ms=lambda: int(asyncio.get_running_loop().time() * 1000),

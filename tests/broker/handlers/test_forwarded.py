@@ -2,13 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from broker.core.client_quotas.limits import Asker
+from protocol.acls.model import AclOperation
+from protocol.acls.requests import EVERY_ACL
+from protocol.client_quotas.entities import quota_entity
 from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.acls import (
+    AclCreation,
+    CreateAclsRequest,
+    CreateAclsResponse,
+    DeleteAclsFilter,
+    DeleteAclsRequest,
+    DeleteAclsResponse,
+    DescribeAclsResponse,
+)
 from protocol.messages.elections import (
     ElectLeadersRequest,
     ElectLeadersResponse,
     TopicPartitions,
+)
+from protocol.messages.quotas import (
+    AlterClientQuotasRequest,
+    AlterClientQuotasResponse,
+    DescribeClientQuotasRequest,
+    DescribeClientQuotasResponse,
 )
 from protocol.messages.reassignments import (
     AlterPartitionReassignmentsRequest,
@@ -17,6 +39,14 @@ from protocol.messages.reassignments import (
     ListPartitionReassignmentsResponse,
     ReassignablePartition,
     ReassignableTopic,
+)
+from protocol.messages.scram import (
+    AlterUserScramCredentialsRequest,
+    AlterUserScramCredentialsResponse,
+    DescribeUserScramCredentialsRequest,
+    DescribeUserScramCredentialsResponse,
+    ScramCredentialDeletion,
+    ScramCredentialUpsertion,
 )
 from protocol.messages.topics import (
     CreatableTopic,
@@ -32,7 +62,9 @@ from protocol.messages.topics import (
     DeleteTopicsResponse,
     DeleteTopicState,
 )
-from tests.broker.fakes import TOPIC_ID, FakeBroker
+from protocol.refusals import refuse_alter_scram_credentials, refuse_describe_scram_credentials
+from tests.broker.fakes import PEER, TOPIC_ID, FakeBroker
+from tests.broker.secured import ADMIN, ALICE, allow, secured
 
 
 def create_topics_request() -> CreateTopicsRequest:
@@ -185,3 +217,160 @@ async def test_list_partition_reassignments_a_silent_controller_has_a_code(broke
     broker.controller.answer = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "silent")
     response = await broker.ask(ListPartitionReassignmentsRequest(), 0)
     assert (response.error_code, response.error_message) == (7, "silent")
+
+
+def limit_mutations(broker: FakeBroker) -> None:
+    """Leave the client one mutation a second, and eleven saved up."""
+    everybody = quota_entity([("user", None)])
+    broker.client_quotas.replace({everybody: {"controller_mutation_rate": 1.0}})
+
+
+async def test_topics_beyond_the_clients_quota_are_refused_and_the_others_passed_on(
+    broker: FakeBroker,
+):
+    limit_mutations(broker)
+    request = create_topics_request()
+    names = ("a", "b", "c")
+    request.topics = [
+        CreatableTopic(name=name, num_partitions=10, replication_factor=1) for name in names
+    ]
+    told = [CreatableTopicResult(name=name, error_code=0) for name in ("a", "b")]
+    broker.controller.answer = CreateTopicsResponse(topics=told)
+    response = await broker.ask(request, 7)
+    assert [(t.name, t.error_code) for t in response.topics] == [("a", 0), ("b", 0), ("c", 89)]
+    assert response.topics[-1].error_message == "The throttling quota has been exceeded."
+    assert response.throttle_time_ms == 9_000
+    ((forwarded, _, _),) = broker.controller.forwarded
+    assert [topic.name for topic in forwarded.topics] == ["a", "b"]
+
+
+async def test_a_request_wholly_beyond_the_quota_is_not_passed_on(broker: FakeBroker):
+    limit_mutations(broker)
+    broker.client_quotas.take_mutations(Asker("ANONYMOUS", "test"), 100, broker.context.loop_ms())
+    response = await broker.ask(create_topics_request(), 7, peer=PEER._replace(number=9))
+    assert [(t.name, t.error_code) for t in response.topics] == [("new", 89)]
+    assert broker.controller.forwarded == []
+
+
+CREATE = CreateAclsRequest(
+    creations=[
+        AclCreation(
+            resource_type=2,
+            resource_name="t",
+            principal="User:alice",
+            host="*",
+            operation=3,
+            permission_type=3,
+        )
+    ]
+)
+DELETE = DeleteAclsRequest(
+    filters=[
+        DeleteAclsFilter(
+            resource_type_filter=1,
+            resource_name_filter=None,
+            principal_filter=None,
+            host_filter=None,
+            operation=1,
+            permission_type=1,
+        )
+    ]
+)
+ACL_CASES = [
+    (EVERY_ACL, DescribeAclsResponse(error_message=None, resources=[])),
+    (CREATE, CreateAclsResponse(results=[])),
+    (DELETE, DeleteAclsResponse(filter_results=[])),
+]
+
+
+@pytest.mark.parametrize(("request_", "answer"), ACL_CASES)
+@pytest.mark.parametrize("version", [1, 2, 3])
+async def test_the_controllers_answer_is_the_brokers(
+    broker: FakeBroker, request_: Any, answer: Any, version: int
+):
+    broker.controller.answer = answer
+    assert type(await broker.ask(request_, version)) is type(answer)
+    ((forwarded, at_version, _),) = broker.controller.forwarded
+    assert (type(forwarded), at_version) == (type(request_), version)
+
+
+@pytest.mark.parametrize(("request_", "answer"), ACL_CASES)
+async def test_a_silent_controller_is_told_in_each_place(
+    broker: FakeBroker, request_: Any, answer: Any
+):
+    del answer
+    broker.controller.answer = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "silent")
+    told = await broker.ask(request_, 3)
+    places = getattr(told, "results", None) or getattr(told, "filter_results", None) or [told]
+    assert [(each.error_code, each.error_message) for each in places] == [(7, "silent")]
+
+
+ERROR = KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "Cluster authorization failed.")
+
+
+def test_a_refused_change_names_each_user_once_sorted() -> None:
+    put = ScramCredentialUpsertion(
+        name="b", mechanism=1, iterations=4096, salt=b"", salted_password=b""
+    )
+    request = AlterUserScramCredentialsRequest(
+        deletions=[ScramCredentialDeletion(name=name, mechanism=1) for name in ("c", "b")],
+        upsertions=[put, replace(put, name="a")],
+    )
+    results = refuse_alter_scram_credentials(request, 0, ERROR).results
+    assert [(each.user, each.error_code) for each in results] == [
+        (name, ErrorCode.CLUSTER_AUTHORIZATION_FAILED) for name in ("a", "b", "c")
+    ]
+
+
+def test_a_refused_question_has_the_error_at_the_top() -> None:
+    answer = refuse_describe_scram_credentials(DescribeUserScramCredentialsRequest(), 0, ERROR)
+    assert (answer.error_code, list(answer.results)) == (ERROR.code, [])
+
+
+ALTER = AlterUserScramCredentialsRequest(
+    deletions=[ScramCredentialDeletion(name="bob", mechanism=1)], upsertions=[]
+)
+DESCRIBE = DescribeUserScramCredentialsRequest(users=None)
+NEEDS: list[tuple[Any, AclOperation, Any]] = [
+    (ALTER, AclOperation.ALTER, AlterUserScramCredentialsResponse(results=())),
+    (DESCRIBE, AclOperation.DESCRIBE, DescribeUserScramCredentialsResponse(error_message=None)),
+]
+
+
+@pytest.mark.parametrize(("asked", "_needed", "answer"), NEEDS)
+async def test_who_may_not_is_refused_and_the_controller_hears_nothing(
+    asked: Any, _needed: AclOperation, answer: Any
+):
+    broker = secured()
+    broker.controller.answer = answer
+    told = await broker.ask(asked, 0, peer=ALICE)
+    codes = [each.error_code for each in (told.results or [told])]
+    assert codes == [ErrorCode.CLUSTER_AUTHORIZATION_FAILED]
+    assert broker.controller.forwarded == []
+
+
+@pytest.mark.parametrize(("asked", "needed", "answer"), NEEDS)
+async def test_the_operation_on_the_cluster_or_a_super_user_passes(
+    asked: Any, needed: AclOperation, answer: Any
+):
+    others = [allow(each) for each in (AclOperation.CREATE, AclOperation.CLUSTER_ACTION)]
+    for peer, acls in ((ALICE, [allow(needed)]), (ADMIN, others)):
+        broker = secured(*acls)
+        broker.controller.answer = answer
+        assert await broker.ask(asked, 0, peer=peer) == answer
+
+
+QUOTA_CASES = [
+    (DescribeClientQuotasRequest(), DescribeClientQuotasResponse(error_message="told", entries=())),
+    (AlterClientQuotasRequest(), AlterClientQuotasResponse(throttle_time_ms=7)),
+]
+
+
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize(("request_", "answer"), QUOTA_CASES)
+async def test_the_controller_answers_at_the_clients_version(
+    broker: FakeBroker, request_: object, answer: object, version: int
+):
+    broker.controller.answer = answer
+    assert await broker.ask(request_, version) == answer
+    assert broker.controller.forwarded[-1][:2] == (request_, version)

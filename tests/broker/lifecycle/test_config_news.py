@@ -6,10 +6,14 @@ import asyncio
 
 import pytest
 
+from broker.core.client_quotas.client_quotas import ClientQuotas
+from broker.core.delegation_tokens import DelegationTokens, TokenSettings
 from broker.lifecycle.acls import Acls
 from broker.lifecycle.broker_configs import BrokerConfigs
-from broker.lifecycle.config_news import ConfigNews
+from broker.lifecycle.client_quota_news import ClientQuotaNews
+from broker.lifecycle.config_news import ConfigNews, OfClients
 from broker.lifecycle.controller_link import ControllerLink
+from broker.lifecycle.delegation_tokens import TokenNews
 from broker.lifecycle.group_configs import GroupConfigs
 from broker.lifecycle.scram_credentials import ScramCredentials
 from broker.lifecycle.topic_configs import TopicConfigs
@@ -33,12 +37,17 @@ class Lab:
         )
         self.group_configs = GroupConfigs(link, broker_config=broker_config({}))
         self.authorizer = Authorizer()
+        no_tokens = DelegationTokens(TokenSettings(None, 1, 1), lambda: b"")
         self.news = ConfigNews(
             self.broker_configs,
             self.topic_configs,
             self.group_configs,
-            Acls(link, self.authorizer),
-            ScramCredentials(link, ()),
+            OfClients(
+                Acls(link, self.authorizer),
+                ScramCredentials(link, ()),
+                ClientQuotaNews(link, ClientQuotas(broker_config({}))),
+                TokenNews(link, no_tokens, lambda: 0, 1),
+            ),
         )
 
     def on_changed(self, config: BrokerConfig) -> None:

@@ -3,100 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-from random import Random
 
 import pytest
 
-from broker.engine.types import FailedLogDir
 from broker.lifecycle.controller_link import ControllerLink
-from broker.lifecycle.identity import Identity
 from broker.lifecycle.session import (
-    ControllerSession,
     RegistrationRefusedError,
-    SessionPorts,
 )
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, failure_id
-from protocol.messages.journal import JournalReport
 from protocol.messages.lifecycle import BrokerHeartbeatRequest, BrokerRegistrationRequest
-from protocol.metrics.rows import FailoverEventRow, FailoverStep
-from protocol.security.listeners import plain_listener
+from protocol.metrics.rows import FailoverStep
 from tests.broker.fake_controller import DEADLINE_S, FakeController
+from tests.broker.lifecycle.session_lab import D1, D2, NEVER_MS, Lab, failed, identity
 from tests.broker.log_watch import watching_for
-
-D1, D2 = bytes([1] * 16), bytes([2] * 16)
-NEVER_MS = 3_600_000
-"""An interval after which no test ever heartbeats by itself."""
-
-
-class FakeClock:
-    def now_ms(self) -> int:
-        return 123
-
-
-class Lab:
-    """A session and what it emitted."""
-
-    def __init__(
-        self, link: ControllerLink, interval_ms: int, failure_timeout_ms: int = NEVER_MS
-    ) -> None:
-        self.rows: list[FailoverEventRow] = []
-        self.online = [D1, D2]
-        self.heard: list[str] = []
-        self.gave_up = asyncio.Event()
-        self.session = ControllerSession(
-            link,
-            SessionPorts(
-                clock=FakeClock(),
-                random=Random(1),
-                emit=self.rows.append,
-                online_directory_ids=lambda: self.online,
-                cordoned_directory_ids=lambda: [D2],
-                registered=self.on_registered,
-                unfenced=self.on_unfenced,
-                unreported=self.gave_up.set,
-                journal_report=lambda _with_replicas: JournalReport(),
-            ),
-            broker_id=1,
-            heartbeat_interval_ms=interval_ms,
-            failure_timeout_ms=failure_timeout_ms,
-        )
-
-    async def on_registered(self) -> None:
-        self.heard.append("registered")
-
-    def on_unfenced(self) -> None:
-        self.heard.append("unfenced")
-
-    @asynccontextmanager
-    async def running(self) -> AsyncGenerator[ControllerSession]:
-        async with asyncio.TaskGroup() as tasks:
-            task = tasks.create_task(self.session.run(identity()))
-            yield self.session
-            task.cancel()
-
-
-def identity() -> Identity:
-    return Identity(
-        broker_id=1,
-        cluster_id="cluster",
-        incarnation_id=bytes([9] * 16),
-        listeners=(plain_listener("127.0.0.1", 9_092, "127.0.0.1", 9_092),),
-        port=9_092,
-        rack=None,
-    )
-
-
-def failed(directory_id: bytes) -> FailedLogDir:
-    return FailedLogDir(
-        path="/d",
-        directory_id=directory_id,
-        operation="append",
-        cause="eio",
-        offline_replica_count=3,
-    )
 
 
 async def test_it_registers_and_the_first_heartbeat_follows_at_once(
@@ -342,6 +262,25 @@ async def test_log_dirs_that_came_back_are_registered_by_the_same_process(
         assert list(map(bytes, second.log_dirs)) == [new, D2]
         beats = await controller.until_heartbeats(3)
         assert list(beats[-1].offline_log_dirs) == []
+
+
+async def test_what_came_back_before_its_failure_was_told_is_registered_as_gone_first(
+    controller: FakeController, link: ControllerLink
+):
+    """Else the controller asks for none of its replicas: it takes them for online all the time."""
+    lab = Lab(link, NEVER_MS)
+    async with lab.running() as session, asyncio.TaskGroup() as group:
+        await controller.until_heartbeats(1)
+        answered = controller.held[BrokerHeartbeatRequest] = asyncio.Event()
+        session.log_dir_failed(failed(D1))
+        await controller.until_heartbeats(2)
+        returned = group.create_task(session.log_dirs_returned([D1]))
+        await asyncio.sleep(0)
+        answered.set()
+        await returned
+        gone, back = controller.of(BrokerRegistrationRequest)[1:]
+        assert list(map(bytes, gone.log_dirs)) == [D2]
+        assert list(map(bytes, back.log_dirs)) == [D1, D2]
 
 
 async def test_a_disk_that_came_back_at_the_path_of_another_one_may_fail_again(

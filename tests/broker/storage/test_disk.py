@@ -12,7 +12,10 @@ import pytest
 from broker.storage.disk import FileDisk
 from broker.storage.memory_disk import MemoryDisk
 from protocol.ports import Disk
-from tests.broker.storage.builders import faulty
+from tests.broker.storage.builders import UNIQUE, faulty
+
+NAME_THAT_GETS_NO_LONGER = "d" * 255
+"""A directory that its system renames no more than a mount point, and anybody can make."""
 
 
 @pytest.fixture(params=["file", "faulty", "memory"])
@@ -243,15 +246,51 @@ class TestFileDisk:
                 assert not os.get_inheritable(descriptor)
 
 
+def emptied(root: Path) -> FileDisk:
+    disk = FileDisk(str(root), set_aside=UNIQUE)
+    disk.prepare()
+    return disk
+
+
 def test_an_empty_disk_takes_the_place_of_what_is_there_and_deletes_nothing(tmp_path: Path) -> None:
     old = FileDisk(str(tmp_path / "d1"))
     old.prepare()
     old.write_file("a", b"kept")
     for _ in range(2):
-        new = FileDisk(str(tmp_path / "d1"), set_aside="old")
-        new.prepare()
-        assert new.list_dir("") == []
-    assert (tmp_path / "d1.old" / "a").read_bytes() == b"kept"
+        assert emptied(tmp_path / "d1").list_dir("") == []
+    assert (tmp_path / f"d1.replaced-{UNIQUE}" / "a").read_bytes() == b"kept"
+
+
+def test_a_link_to_a_log_dir_leads_to_the_empty_one_on_the_same_file_system(tmp_path: Path) -> None:
+    (tmp_path / "disk" / "data").mkdir(parents=True)
+    (tmp_path / "disk" / "data" / "a").write_bytes(b"kept")
+    (tmp_path / "d1").symlink_to(tmp_path / "disk" / "data")
+    emptied(tmp_path / "d1").write_file("b", b"new")
+    assert (tmp_path / "disk" / "data" / "b").read_bytes() == b"new"
+    assert (tmp_path / "disk" / f"data.replaced-{UNIQUE}" / "a").read_bytes() == b"kept"
+
+
+def test_a_root_that_cannot_be_renamed_keeps_what_was_there_in_a_folder(tmp_path: Path) -> None:
+    root = tmp_path / NAME_THAT_GETS_NO_LONGER
+    (root / "t-0").mkdir(parents=True)
+    (root / "lost+found").mkdir()
+    (root / "t-0" / "a").write_bytes(b"kept")
+    (root / "meta.properties").write_bytes(b"its identity")
+    folder = f"__replaced-0.{UNIQUE}-stray"
+    for _ in range(2):
+        assert emptied(root).list_dir("") == [folder, "lost+found"]
+    assert (root / folder / "t-0" / "a").read_bytes() == b"kept"
+    assert (root / folder / "meta.properties").read_bytes() == b"its identity"
+
+
+def test_a_file_in_the_place_of_a_log_dir_that_cannot_be_renamed_is_an_error(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / NAME_THAT_GETS_NO_LONGER
+    place.write_bytes(b"kept")
+    with pytest.raises(OSError, match="File name too long"):
+        emptied(place)
+    assert place.read_bytes() == b"kept"
 
 
 def test_a_lock_that_was_dropped_leaves_the_file_and_can_be_taken_again(tmp_path: Path) -> None:

@@ -85,6 +85,20 @@ def test_an_emptied_log_goes_on_where_it_ended_after_a_power_cut() -> None:
     assert opened.log_end_offset == 20
 
 
+@pytest.mark.parametrize("end", [0, 20])
+def test_the_loop_sees_a_segment_at_every_operation_of_a_log_that_begins_anew(end: int) -> None:
+    disk = MemoryDisk()
+    log = filled_log(disk, end, CONFIG)
+    seen: list[bool] = []
+    disk.before_change = lambda _operation, _name: seen.append(log.has_sealed_to_sync)
+
+    log.truncate_fully_and_start_at(30)
+    log.append([batch(2**31 + 30)], now_ms=0)  # Too far away for the empty segment: another one.
+
+    assert len(seen) > 2
+    assert log.segment_base_offsets == [2**31 + 30]
+
+
 def test_snapshots_leave_with_their_segments() -> None:
     disk = MemoryDisk()
     log = log_on(disk, config=Config(segment_bytes=200))

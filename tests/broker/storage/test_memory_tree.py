@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import random
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from broker.storage.memory_tree import (
     MemoryDir,
     MemoryFile,
@@ -66,3 +69,25 @@ def test_a_synced_tree_stays_whole() -> None:
     sync_below(directory)
     left = left_by_power_cut(directory, random.Random(1))
     assert [bytes(file.data) for file in files_below(left)] == [b"data", b"more"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["make", "go", "lose", "sync"]), st.sampled_from("abc"))))
+def test_a_sync_makes_all_names_durable_but_those_that_never_will_be(
+    story: list[tuple[str, str]],
+) -> None:
+    directory = MemoryDir()
+    for what, name in [*story, ("sync", "")]:
+        match what:
+            case "make":
+                directory.change({name: MemoryFile()})
+            case "go":
+                directory.change({name: None})
+            case "lose":
+                directory.lose(name)
+            case _:
+                directory.sync()
+                lost = directory.lost
+                kept = {name: node for name, node in directory.children.items() if name not in lost}
+                kept |= {name: node for name, node in lost.items() if node is not None}
+                assert directory.synced == kept
+                assert directory.pending == []

@@ -22,7 +22,7 @@ from protocol.messages.lifecycle import (
 from protocol.ports import RpcPort
 from protocol.security.listeners import SecurityProtocol, plain_listener
 from protocol.zookeeper.paths import LOG_DIR_EVENTS, MADE_BY_BROKERS
-from tests.broker.zookeeper.fake_zookeeper import FakeZookeeper
+from tests.protocol.zookeeper_client.fake_zookeeper import FakeZookeeper
 
 DIR_A, DIR_B = b"a" * 16, b"b" * 16
 IDENTITY = Identity(
@@ -95,6 +95,13 @@ async def test_a_broker_makes_the_paths_and_the_cluster_id_only_where_there_are_
     assert await lab.plane.prepare("first") == "first"
     assert set(MADE_BY_BROKERS) <= set(lab.zookeeper.znodes)
     assert await lab.plane.prepare("second") == "first"
+
+
+async def test_a_cluster_that_jbodlab_begins_gives_apache_kafka_no_empty_body_to_read() -> None:
+    lab = _Lab()
+    await lab.plane.prepare("first")
+    # With an empty body there its controller gives out no producer ids.
+    assert sorted(lab.zookeeper.server.without_body) == sorted(MADE_BY_BROKERS)
 
 
 async def test_a_broker_registers_with_the_bytes_of_apache_kafka_and_the_czxid_as_epoch() -> None:

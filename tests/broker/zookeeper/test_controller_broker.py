@@ -7,7 +7,7 @@ import pytest
 from broker.zookeeper.controller_broker import ControllerBroker
 from protocol.messages.control import AlterPartitionRequest
 from protocol.ports import RpcPort
-from tests.broker.zookeeper.fake_zookeeper import FakeZookeeper
+from tests.protocol.zookeeper_client.fake_zookeeper import FakeZookeeper
 
 BROKER_2 = b'{"endpoints":["SSL://127.0.0.1:9092"],"version":5}'
 CONTROLLER_2 = b'{"version":2,"brokerid":2,"timestamp":"1","kraftControllerEpoch":-1}'

@@ -5,7 +5,7 @@ from __future__ import annotations
 from broker.zookeeper.znode_configs import described
 from protocol.admin.configs import describe_configs_request, set_for
 from protocol.configs.types import ConfigSource, ResourceType
-from tests.broker.zookeeper.fake_zookeeper import FakeZookeeper
+from tests.protocol.zookeeper_client.fake_zookeeper import FakeZookeeper
 
 
 async def test_settings_of_topics_and_brokers_are_those_of_their_znodes() -> None:

@@ -44,8 +44,7 @@ from tests.controller.core.broker_model import BrokerModel
 from tests.controller.core.heard import nothing_newer
 
 CLUSTER_ID = "cluster-under-test"
-HEARTBEAT_MS = 500
-SESSION_MS = 3000
+HEARTBEAT_MS, SESSION_MS = 500, 3000
 
 
 def settings(**configs: str) -> Settings:
@@ -59,6 +58,7 @@ def settings(**configs: str) -> Settings:
         broker_ids=(1, 2, 3),
         defaults=broker_config(overrides),
         overrides=overrides,
+        tells_nodes_apart=True,
     )
 
 

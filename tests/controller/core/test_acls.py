@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from controller.core.acls import TELL_TIMEOUT_MS
+from controller.core.step import TELL_TIMEOUT_MS
 from protocol.acls.requests import EVERY_ACL
 from protocol.configs.authorizer import STANDARD_AUTHORIZER
 from protocol.configs.messages import CHANGED_ACLS

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from controller.core.alter_configs import TELL_TIMEOUT_MS
 from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
+from controller.core.step import TELL_TIMEOUT_MS
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (
     DescribeConfigsRequest,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from controller.core.cluster_action import may_ask
+from typing import Any
+
+from controller.core.acl_records import AclsCreated, AclsDeleted
+from controller.core.cluster_action import ClusterActions
 from controller.core.state import ClusterState
 from protocol.acls.model import (
     CLUSTER_NAME,
@@ -22,19 +25,53 @@ SECURED = broker_config(
 HOST = "10.0.0.1"
 
 
-def test_without_an_authorizer_everybody_may() -> None:
-    assert may_ask(ClusterState(), broker_config({}), "User:ANONYMOUS", HOST)
+class CountedState(ClusterState):
+    """Counts how often its ACLs are looked at."""
+
+    reads = 0
+
+    def __getattribute__(self, name: str) -> Any:
+        """Return what the state has."""
+        if name == "acls":
+            self.reads += 1
+        return super().__getattribute__(name)
+
+
+def acl_of(principal: str) -> AclBinding:
+    cluster = ResourcePattern(AclResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
+    return AclBinding(cluster, principal, "*", AclOperation.CLUSTER_ACTION, PermissionType.ALLOW)
+
+
+def test_without_an_authorizer_nodes_may_and_at_plaintext_everybody() -> None:
+    config, state = broker_config({}), ClusterState()
+    assert ClusterActions(config, None).may_ask(state, "User:ANONYMOUS", HOST)
+    actions = ClusterActions(config, frozenset({"User:broker"}))
+    assert actions.may_ask(state, "User:broker", HOST)
+    assert not actions.may_ask(state, "User:alice", HOST)
+    assert not actions.may_ask(state, "User:ANONYMOUS", HOST)
 
 
 def test_super_users_may_and_others_may_not() -> None:
-    assert may_ask(ClusterState(), SECURED, "User:broker", HOST)
-    assert not may_ask(ClusterState(), SECURED, "User:ANONYMOUS", HOST)
+    actions = ClusterActions(SECURED, frozenset({"User:fourth"}))
+    assert actions.may_ask(ClusterState(), "User:broker", HOST)
+    assert not actions.may_ask(ClusterState(), "User:ANONYMOUS", HOST)
+    assert not actions.may_ask(ClusterState(), "User:fourth", HOST)
 
 
-def test_an_acl_lets_a_principal_in() -> None:
-    state = ClusterState()
-    cluster = ResourcePattern(AclResourceType.CLUSTER, CLUSTER_NAME, PatternType.LITERAL)
-    operation, allow = AclOperation.CLUSTER_ACTION, PermissionType.ALLOW
-    state.acls[AclBinding(cluster, "User:second", "*", operation, allow)] = None
-    assert may_ask(state, SECURED, "User:second", HOST)
-    assert not may_ask(state, SECURED, "User:third", HOST)
+def test_an_acl_lets_a_principal_in_as_long_as_there_is_one() -> None:
+    state, actions = ClusterState(), ClusterActions(SECURED, frozenset({"User:fourth"}))
+    assert not actions.may_ask(state, "User:second", HOST)
+    AclsCreated((acl_of("User:second"),)).apply(state)
+    assert actions.may_ask(state, "User:second", HOST)
+    assert not actions.may_ask(state, "User:third", HOST)
+    AclsDeleted((acl_of("User:second"),)).apply(state)
+    assert not actions.may_ask(state, "User:second", HOST)
+
+
+def test_acls_are_read_when_they_changed_and_not_for_each_question() -> None:
+    state, actions = CountedState(), ClusterActions(SECURED, frozenset({"User:fourth"}))
+    AclsCreated((acl_of("User:second"),)).apply(state)
+    state.reads = 0
+    for _ in range(3):
+        assert actions.may_ask(state, "User:second", HOST)
+    assert state.reads == 1

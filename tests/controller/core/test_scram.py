@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core.scram import TELL_TIMEOUT_MS
+from controller.core.step import TELL_TIMEOUT_MS
 from protocol.configs.messages import CHANGED_SCRAM_CREDENTIALS, SCRAM_CREDENTIALS
 from protocol.errors import ErrorCode
 from protocol.messages.configs import (

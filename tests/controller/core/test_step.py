@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from controller.core.effects import Answer, ConnectBroker, DisconnectBroker, Note, Send
-from controller.core.records import ProducerIdsAllocated
+from controller.core.events import Endpoint
+from controller.core.records import BrokerRegistered, ProducerIdsAllocated
 from controller.core.run_state import RunState
 from controller.core.state import ClusterState
 from controller.core.step import Step
@@ -39,6 +41,20 @@ def test_a_change_is_applied_and_journaled() -> None:
 
     assert begun.state.next_producer_id == 5
     assert begun.records == [ProducerIdsAllocated(5)]
+
+
+def test_the_channel_leads_to_the_listener_of_the_control_plane_where_a_broker_has_it() -> None:
+    begun, plain = step(), registered(1, 1)[0]
+    assert isinstance(plain, BrokerRegistered)
+    control = Endpoint("CONTROL", "inside", 9093, 3)
+    replace(plain, broker_epoch=5, endpoints=(*plain.endpoints, control)).apply(begun.state)
+    begun.settings = replace(begun.settings, control_plane_listener="CONTROL")
+    for broker_id in (1, 2):
+        begun.connect(broker_id)
+    assert begun.effects == [
+        ConnectBroker(1, 5, "inside", 9093),
+        ConnectBroker(2, 2, "host2", 9092),
+    ]
 
 
 def test_requests_are_numbered_per_channel() -> None:

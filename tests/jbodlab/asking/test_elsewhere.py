@@ -64,7 +64,7 @@ def test_commands_need_no_cluster_file(tmp_path: Path, monkeypatch: pytest.Monke
         assert json.loads(result.stdout)["brokers"] == [7]
         moved = ["log-dirs", "describe", "--broker", "9"]
         result = jbodlab(*moved, "--bootstrap-server", f"127.0.0.1:{port}")
-    assert one_line(result) == "there is no broker 9, only 7"
+    assert one_line(result) == f"there is no broker 9 in 127.0.0.1:{port}, only 7"
 
 
 @pytest.mark.parametrize(

@@ -160,7 +160,7 @@ def test_what_nobody_else_has_is_not_waited_for(broker: Broker) -> None:
     code, said = broker.refusal(patience_ms=3_600_000)
     assert code == ExitCode.FAILED
     assert "stay offline: t-2 (no other broker has it in sync)" in said
-    assert "(/b1/d1.replaced-...) back in its place" in said
+    assert "(/b1/d1.replaced-..., or /b1/d1/__replaced-0.... of a mount point) back in its" in said
     assert "`jbodlab log-dirs restart-partition --accept-loss`" in said
 
 

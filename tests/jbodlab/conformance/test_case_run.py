@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from struct import pack, unpack
 from typing import Any
 
-from jbodlab.conformance.case_run import CaseRun
+from jbodlab.conformance.case_run import QUIET_S, CaseRun
 from jbodlab.conformance.cluster_access import Access, Broker
 from jbodlab.conformance.core.script import Case, Given, Raw, Request, Script, Talk
 from protocol.json_form import encode_body
@@ -58,14 +58,21 @@ def _answer(line: socket.socket, incoming: Any, reply: Reply) -> None:
             line.sendall(answer)
 
 
-def seen(reply: Reply, script: Callable[[Given], Script] | None = None) -> list[dict[str, Any]]:
+def seen(
+    reply: Reply, script: Callable[[Given], Script] | None = None, *, quiet_s: float = QUIET_S
+) -> list[dict[str, Any]]:
     with broker(reply) as access:
         case = Case("a/b", "", script or one_heartbeat, "Heartbeat", "all")
-        return CaseRun(case, 0, access, "s").run()
+        return CaseRun(case, 0, access, "s", quiet_s=quiet_s).run()
 
 
 def one_heartbeat(given: Given) -> Script:
     yield Talk([Request("Heartbeat", given.version)])
+
+
+def three_heartbeats(given: Given) -> Script:
+    for _ in range(3):
+        yield Talk([Request("Heartbeat", given.version)])
 
 
 def told(*came: dict[str, Any]) -> dict[str, Any]:
@@ -83,6 +90,17 @@ def test_an_answer_that_comes_twice_is_seen_at_the_end() -> None:
 
 def test_a_missing_answer_is_known_when_the_next_request_is_answered() -> None:
     assert seen(lambda _: []) == [told({"end": "silence"})]
+
+
+def test_late_answers_are_answers() -> None:
+    """Each is behind the request that asks whether it is missing, whose own answer comes later."""
+    assert seen(lambda id_: [framed(id_)], three_heartbeats, quiet_s=0) == [told(ANSWER)] * 3
+
+
+def test_an_answer_that_is_missing_behind_late_ones_is_known() -> None:
+    left = [[0], [1], []]
+    came = seen(lambda id_: [framed(id_) for _ in left.pop(0)], three_heartbeats, quiet_s=0)
+    assert came == [told(ANSWER), told(ANSWER), told({"end": "silence"})]
 
 
 def test_an_answer_with_another_id_is_no_answer() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 
 from msgspec.structs import replace
 
-from jbodlab.http_api.core.operations import Event
+from jbodlab.http_api.core.bodies import Event
 from jbodlab.http_api.core.snapshot import Snapshot
 from jbodlab.http_api.feed import Feed
 from tests.jbodlab.http_api.snapshots import WHOLE, partition

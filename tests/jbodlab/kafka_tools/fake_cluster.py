@@ -25,7 +25,38 @@ from tests.jbodlab.fake_node import fake_node
 
 Reply = Callable[[int, Any], Any]
 """What a broker (its id) answers to a request."""
-API_KEYS = (2, 3, 8, 9, 10, 15, 16, 18, 27, 34, 35, 42, 44, 45, 46, 47, 61, 65, 66)
+API_KEYS = (
+    2,
+    3,
+    8,
+    9,
+    10,
+    15,
+    16,
+    18,
+    27,
+    29,
+    30,
+    31,
+    34,
+    35,
+    38,
+    39,
+    40,
+    41,
+    42,
+    44,
+    45,
+    46,
+    47,
+    48,
+    49,
+    50,
+    51,
+    61,
+    65,
+    66,
+)
 
 
 @dataclass

@@ -45,10 +45,10 @@ def test_a_usage_error_is_shown_with_the_options():
 
 def test_connections_have_settings_in_a_file(cluster: FakeCluster, tmp_path: Path):
     file = tmp_path / "client.properties"
-    file.write_text("security.protocol=SSL\n")
+    file.write_text("security.protocol=TLS\n")
     result = run(cluster, f"kafka-log-dirs --describe --command-config {file}")
     assert result.exit_code == 1
-    assert result.stderr.startswith("security.protocol=SSL: jbodlab's tools speak PLAINTEXT only\n")
+    assert result.stderr.startswith("security.protocol: must be one of PLAINTEXT, SSL, ")
     file.write_text("request.timeout.ms=3000\n")
     assert run(cluster, f"kafka-log-dirs --describe --command-config {file}").exit_code == 0
 

@@ -142,7 +142,7 @@ def test_a_broker_says_what_keeps_it_from_serving(
 
 
 def test_a_controller_that_is_not_there_does_not_answer(tmp_path: Path) -> None:
-    assert not controller_answers(load_cluster_spec(write_lab_spec(tmp_path)).controller)
+    assert not controller_answers(load_cluster_spec(write_lab_spec(tmp_path)))
 
 
 def test_processes_that_do_not_listen_share_one_deadline(tmp_path: Path) -> None:

@@ -30,6 +30,11 @@ MANY_THREADS = (
     "[threading.Thread(target=threading.Event().wait, daemon=True).start() for _ in range(60)]; "
     "print('up', file=sys.stderr, flush=True); signal.pause()"
 )
+OUTLIVED = (
+    "import ctypes, threading; ctypes.CDLL(None); print('up', flush=True); "
+    "threading.Thread(target=threading.Event().wait).start(); ctypes.CDLL(None).pthread_exit(None)"
+)
+"""Its first thread ends, another one does not."""
 UP = b"up\n"
 PIPE_BYTES = 4096
 """What 60 threads do takes more."""
@@ -51,6 +56,22 @@ def test_an_ended_process_has_its_code_and_last_words(tmp_path: Path) -> None:
     assert process.exit_code == 3
     assert not process.is_running
     assert process.last_line() == "why"
+
+
+def test_a_process_lives_until_its_last_thread_has_ended(tmp_path: Path) -> None:
+    """Only then are its ports free: a process that is killed may have a thread in a system call."""
+    process = start(OUTLIVED, tmp_path)
+    try:
+        while psutil.Process(process.pid).status() != psutil.STATUS_ZOMBIE:
+            assert process.wait(5) is None
+        found = Process.attach("p", process.pid, process.started_at, process.log_file)
+        assert found is not None
+        assert found.is_running
+        assert found.wait(1) is None
+    finally:
+        process.kill()
+    assert not found.is_running
+    assert found.wait(DEADLINE_MS) == UNKNOWN_CODE
 
 
 def test_a_running_process_is_found_again_by_pid_and_start_time(tmp_path: Path) -> None:

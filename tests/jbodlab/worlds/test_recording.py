@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from jbodlab.http_api.core.operations import RecordedRun
+from jbodlab.http_api.core.bodies import RecordedRun
 from jbodlab.http_api.core.snapshot import Snapshot
 from jbodlab.worlds.recording import FRAMES_MAX, Recorded, recording
 from protocol.ids import TopicPartition

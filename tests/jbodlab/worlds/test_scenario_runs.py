@@ -32,7 +32,7 @@ SHIPPED = [
 ]
 
 
-@pytest.mark.sampled_among("bugs of old, with a seed each", kept=20)
+@pytest.mark.sampled_among("bugs of old, with a seed each", kept=10)
 @pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("plan", BUGS, ids=lambda plan: plan.name)
 def test_a_bug_of_old_does_not_come_back(plan: Plan, seed: int) -> None:
@@ -41,7 +41,7 @@ def test_a_bug_of_old_does_not_come_back(plan: Plan, seed: int) -> None:
     assert [str(violation) for violation in run.verdict.violations] == []
 
 
-@pytest.mark.sampled("plan", kept=12)
+@pytest.mark.sampled("plan", kept=8)
 @pytest.mark.parametrize("plan", SHIPPED)
 def test_a_shipped_scenario_comes_out_as_it_must(plan: Plan) -> None:
     coverage = Coverage()

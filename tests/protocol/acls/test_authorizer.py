@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from protocol.acls.authorizer import Authorizer
+from protocol.acls.authorizer import DECISIONS_MAX, Authorizer
 from protocol.acls.model import (
     AclBinding,
     AclOperation,
@@ -132,3 +132,12 @@ def test_acls_that_were_replaced_decide_nothing_any_more() -> None:
     made = authorizer(acl("t", AclOperation.READ))
     made.replace([])
     assert not made.is_allowed(ALICE, HERE, AclOperation.READ, TOPIC, "t")
+
+
+def test_what_is_remembered_is_bounded_and_long_names_are_not_remembered() -> None:
+    made = authorizer(acl("t", AclOperation.READ))
+    for number in range(DECISIONS_MAX + 10):
+        assert made.is_allowed(ALICE, f"host-{number}", AclOperation.READ, TOPIC, "t")
+    assert not made.is_allowed(ALICE, HERE, AclOperation.READ, TOPIC, "n" * 30_000)
+    sizes = [len(asked[-1]) for asked in made._decisions]  # pyright: ignore[reportPrivateUsage]
+    assert (len(sizes), max(sizes)) == (DECISIONS_MAX, 1)

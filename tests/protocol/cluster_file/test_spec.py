@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from protocol.cluster_file.dump import dump_cluster_spec
 from protocol.cluster_file.spec import (
     ClusterSpec,
     LogDirSpec,
     SpecError,
-    dump_cluster_spec,
+    cluster_spec,
     load_cluster_spec,
     parse_cluster_spec,
 )
@@ -253,3 +254,51 @@ def test_paths_are_the_same_whatever_way_leads_to_the_file(tmp_path: Path) -> No
 
 def test_an_empty_file_is_a_spec_error() -> None:
     assert mistakes_of("") == ["the file: must be a mapping of keys, is empty"]
+
+
+ALIKE = GOOD.replace(" rack: a,", "")
+BESIDE = """
+zookeeper: {connect: "127.0.0.1:2181"}
+beside: {kafka: "3.9.2", brokers: [{id: 9, port: 9999, log_dirs: [{path: far/d1}]}]}
+"""
+
+
+def test_brokers_of_apache_kafka_are_brokers_without_a_control_port() -> None:
+    spec = parse(ALIKE + BESIDE)
+    assert [each.id for each in spec.all_brokers] == [*(each.id for each in spec.brokers), 9]
+    assert spec.broker(9).control_port == 0
+    assert spec.beside is not None
+    assert spec.beside.zookeeper_port == 2181
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mistake"),
+    [
+        ("127.0.0.1:2181", "z1:2181", "zookeeper.connect: must be"),
+        ("127.0.0.1:2181", "127.0.0.1:2181,127.0.0.1:2182", "zookeeper.connect: must be"),
+        ("127.0.0.1:2181", "127.0.0.1:9999", "zookeeper.connect: port 9999 is taken by beside"),
+        ('2181"}', '2181", set_acl: true}', "zookeeper.set_acl: needs zookeeper.username"),
+        ('2181"}', '2181", username: ann, password: secret}', "zookeeper.username: the ZooKeeper"),
+        ('kafka: "3.9.2", ', "", "beside.kafka: is missing"),
+        ("port: 9999", "port: 9999, rack: x", "beside: all brokers must have a rack, or none"),
+        ("id: 9", "id: 1", "beside.brokers[0].id: id 1 is taken by brokers[0].id"),
+        ("[{path: far/d1}]", "[]", "beside.brokers[0].log_dirs: must not be empty"),
+    ],
+)
+def test_what_does_not_go_with_apache_kafka_beside_is_told(
+    old: str, new: str, mistake: str
+) -> None:
+    (told,) = mistakes_of(ALIKE + BESIDE.replace(old, new))
+    assert told.startswith(mistake)
+
+
+def test_beside_zookeeper_features_are_finalized_as_by_kafka_3_9() -> None:
+    document = {
+        "cluster_id": "c",
+        "zookeeper": {"connect": "127.0.0.1:2181"},
+        "controller": {"port": 9090, "id": 3},
+        "brokers": [{"id": 3, "port": 9093, "log_dirs": [{"path": "d"}]}],
+    }
+    spec = cluster_spec(document, base_dir=Path("/"), source="f")
+    assert spec.cluster_release == "3.9"
+    assert spec.stands_for_election

@@ -262,3 +262,20 @@ def test_brokers_are_described_as_a_3_9_2_broker_does() -> None:
     known = golden("broker")
     assert len(known) > 80
     assert {name: found[name] for name in known} == known
+
+
+def test_keys_of_listeners_are_described_with_those_of_all_behind_them() -> None:
+    key, password = "listener.name.x.ssl.client.auth", "listener.name.x.ssl.keystore.key"
+    static = {key: "required", "ssl.client.auth": "requested", password: "secret"}
+    found = {
+        each.name: each
+        for each in describe_broker_configs(
+            BrokerOverrides(static=static, dynamic={}, dynamic_default={})
+        )
+    }
+    assert [(each.name, each.value) for each in found[key].synonyms] == [
+        (key, "required"), ("ssl.client.auth", "requested"), ("ssl.client.auth", "none"),
+    ]  # fmt: skip
+    assert (found[key].value, found[key].is_read_only) == ("required", True)
+    assert (found[password].value, found[password].is_sensitive) == (None, True)
+    assert broker_config(static).ssl_client_auth == "requested"

@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 import pytest
 import uvloop
 
+from benchmarks.certificates import Authority
 from protocol.configs.broker import BrokerConfig
 from protocol.connection import Peer, RequestReceived
 from protocol.ports import Buffer
@@ -19,7 +20,6 @@ from protocol.security.tls import client_context
 from protocol.transport.door import Door, Key
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.rpc_server import RpcServer
-from tests.certificates import Authority
 from tests.deadlines import DEADLINE_S
 from tests.protocol.transport.raw_client import HOST, METADATA, RawClient, eventually
 
@@ -47,7 +47,7 @@ async def name_peer(request: RequestReceived, peer: Peer) -> list[Buffer]:
 
 
 def secured() -> Door:
-    return door_of("SECURED", SecurityProtocol.SSL, CONFIG)
+    return door_of("SECURED", SecurityProtocol.SSL, CONFIG, int)
 
 
 @asynccontextmanager

@@ -5,9 +5,13 @@ from __future__ import annotations
 import pytest
 
 from protocol.security.listeners import (
+    ControlPlane,
     Listener,
     ListenersError,
     SecurityProtocol,
+    configs_at,
+    configs_of_control_plane,
+    control_plane_of,
     listeners_of,
     protocol_between_nodes,
 )
@@ -55,6 +59,37 @@ def test_nodes_speak_by_the_protocol_that_is_named() -> None:
     assert protocol_between_nodes({}) is SecurityProtocol.PLAINTEXT
 
 
+def test_the_control_plane_is_that_of_the_brokers_unless_it_is_named() -> None:
+    assert control_plane_of(TWO) == ControlPlane(None, SecurityProtocol.PLAINTEXT)
+    named = {**TWO, "control.plane.listener.name": "clients"}
+    assert control_plane_of(named) == ControlPlane("CLIENTS", SecurityProtocol.SASL_SSL)
+    assert listeners_of(named, OWN) == listeners_of(TWO, OWN)
+
+
+def test_sasl_ssl_asks_for_certificates_by_its_own_word_alone() -> None:
+    configs = {**TWO, "ssl.client.auth": "required"}
+    asked = {
+        protocol: configs_at("CLIENTS", protocol, configs)["ssl.client.auth"]
+        for protocol in (SecurityProtocol.SSL, SecurityProtocol.SASL_SSL)
+    }
+    assert asked == {SecurityProtocol.SSL: "required", SecurityProtocol.SASL_SSL: "none"}
+    own = {**configs, "listener.name.clients.ssl.client.auth": "requested"}
+    at_clients = configs_at("CLIENTS", SecurityProtocol.SASL_SSL, own)
+    assert at_clients["ssl.client.auth"] == "requested"
+
+
+def test_the_control_plane_goes_by_the_keys_of_its_listener() -> None:
+    own = {**TWO, "listener.name.inside.ssl.client.auth": "1", "ssl.client.auth": "0"}
+    own["listener.name.clients.ssl.client.auth"] = "2"
+    own["listener.name.plaintext.ssl.client.auth"] = "3"
+    assert configs_of_control_plane(own)["ssl.client.auth"] == "1"
+    named = {**own, "control.plane.listener.name": "clients"}
+    assert configs_of_control_plane(named)["ssl.client.auth"] == "2"
+    for name in ("inter.broker.listener.name", "listener.security.protocol.map"):
+        del own[name]
+    assert configs_of_control_plane(own)["ssl.client.auth"] == "3"
+
+
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -68,6 +103,8 @@ def test_nodes_speak_by_the_protocol_that_is_named() -> None:
         ({"listener.security.protocol.map": "CLIENTS"}, "expected NAME:PROTOCOL, got 'CLIENTS'"),
         ({"listener.security.protocol.map": "CLIENTS:TLS"}, "must be one of PLAINTEXT, SSL"),
         ({"inter.broker.listener.name": "Z"}, "Z is none of the listeners CLIENTS, INSIDE"),
+        ({"control.plane.listener.name": "Z"}, "control.plane.listener.name: Z is none of the"),
+        ({"control.plane.listener.name": "inside"}, "is INSIDE, by which brokers ask each other"),
         ({"security.inter.broker.protocol": "SSL"}, "only one of it and security.inter.broker"),
     ],
 )

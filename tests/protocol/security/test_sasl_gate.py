@@ -28,6 +28,9 @@ CONFIG = BrokerConfig(
 )
 
 
+NOW_MS = 1_700_000_000_000
+
+
 async def name_peer(request: RequestReceived, peer: Peer) -> list[Buffer]:
     return [f"{peer.principal} at {peer.listener}".encode()]
 
@@ -35,7 +38,7 @@ async def name_peer(request: RequestReceived, peer: Peer) -> list[Buffer]:
 @asynccontextmanager
 async def serving(config: BrokerConfig = CONFIG) -> AsyncGenerator[int]:
     server = RpcServer(name_peer)
-    door = door_of("CLIENTS", SecurityProtocol.SASL_PLAINTEXT, config)
+    door = door_of("CLIENTS", SecurityProtocol.SASL_PLAINTEXT, config, lambda: NOW_MS)
     port = await server.start(HOST, 0, door)
     try:
         yield port

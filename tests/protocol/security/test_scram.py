@@ -12,6 +12,7 @@ from protocol.security.scram import (
     ScramClient,
     ScramCredential,
     ScramServer,
+    TokenCredential,
     credential_from_text,
     credential_of,
     credential_text,
@@ -100,3 +101,34 @@ def test_a_credential_is_read_from_its_text_and_hides_its_keys() -> None:
     assert repr(credential) == "ScramCredential(iterations=4096)"
     with pytest.raises(InvalidTokenError):
         credential_from_text("salt=c2FsdA==")
+
+
+@pytest.mark.parametrize("mechanism", HASHES)
+def test_a_client_of_a_delegation_token_is_its_owner_for_as_long_as_it_holds(
+    mechanism: str,
+) -> None:
+    credential = kept(mechanism, "user")
+    assert credential is not None
+    tokens = {"id": TokenCredential("alice", 1234, credential)}
+    exchange = ScramServer(mechanism, lambda _user: None, "server", tokens.get)
+    client = ScramClient(mechanism, "id", "pencil", "nonce", is_token=True)
+    first = exchange.evaluate(client.first())
+    assert isinstance(first, bytes)
+    final = client.evaluate(first)
+    assert final is not None
+    done = exchange.evaluate(final)
+    assert isinstance(done, Authenticated)
+    assert (done.user, done.lifetime_ms, done.is_by_token) == ("alice", 1234, True)
+
+
+@pytest.mark.parametrize(("user", "is_token"), [("user", True), ("id", False)])
+def test_users_and_tokens_are_not_taken_for_each_other(user: str, is_token: bool) -> None:
+    credential = kept("SCRAM-SHA-256", "user")
+    assert credential is not None
+    tokens = {"id": TokenCredential("alice", 1234, credential)}
+    exchange = ScramServer(
+        "SCRAM-SHA-256", lambda user: kept("SCRAM-SHA-256", user), "server", tokens.get
+    )
+    client = ScramClient("SCRAM-SHA-256", user, "pencil", "nonce", is_token=is_token)
+    with pytest.raises(InvalidTokenError):
+        exchange.evaluate(client.first())

@@ -10,9 +10,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.serialization import pkcs12
 
+from benchmarks.certificates import Authority, Signed
 from protocol.configs.broker import BrokerConfig
 from protocol.security.tls import SecurityConfigError, client_context, server_context
-from tests.certificates import Authority, Signed
 
 AUTHORITY = Authority()
 OWN = AUTHORITY.sign("broker")

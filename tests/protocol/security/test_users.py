@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from protocol.configs.broker import BrokerConfig
+from protocol.configs.parsing import broker_config
+from protocol.errors import KafkaError
 from protocol.security.sasl import InvalidTokenError
 from protocol.security.sasl_client import Login
 from protocol.security.scram import ScramClient, credential_of, salted_password
@@ -19,7 +21,7 @@ def test_users_are_read_and_nodes_are_one_of_them() -> None:
     assert users_of(config) == {"broker": "b:1", "alice": "a=2"}
     assert login_of(config) == Login("SCRAM-SHA-512", "broker", "b:1")
     assert "b:1" not in repr(login_of(config))
-    assert list(mechanisms_of(config)) == ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
+    assert list(mechanisms_of(config, int)) == ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"]
 
 
 @pytest.mark.parametrize("text", [None, "", "alice", "alice:", ":secret"])
@@ -38,7 +40,7 @@ def test_a_stored_credential_wins_over_the_file_but_for_the_nodes_own_user() -> 
     stored = credential_of(MECHANISM, salted_password(MECHANISM, "new", b"s", 4096), b"s", 4096)
     config = BrokerConfig(jbodlab_sasl_users="broker:old,alice:old,file:old")
     mechanisms = mechanisms_of(
-        config, lambda _, user: stored if user in ("alice", "bob", "broker") else None
+        config, int, lambda _, user: stored if user in ("alice", "bob", "broker") else None
     )
 
     def authenticates(user: str, password: str) -> bool:
@@ -61,3 +63,12 @@ def test_a_stored_credential_wins_over_the_file_but_for_the_nodes_own_user() -> 
         "broker",
         "file",
     ]
+
+
+def test_gssapi_is_refused_with_a_sentence() -> None:
+    with pytest.raises(
+        KafkaError, match=r"GSSAPI \(Kerberos\) is not spoken here; there are PLAIN"
+    ):
+        broker_config({"sasl.enabled.mechanisms": "PLAIN,GSSAPI"})
+    with pytest.raises(KafkaError, match="String must be one of: PLAIN"):
+        broker_config({"sasl.enabled.mechanisms": "NTLM"})

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import uvloop
 
-from protocol.transport.flow_control import cut, write_all
+from protocol.transport.flow_control import cut, joined, write_all
 
 
 class Paused(asyncio.Protocol):
@@ -94,3 +94,36 @@ def test_long_buffers_are_cut_into_parts_that_are_full_but_the_last(sizes: list[
     assert b"".join(parts) == b"".join(buffers)
     assert all(len(part) == 10 for part in parts[:-1])
     assert len(parts[-1]) <= 10
+
+
+@pytest.mark.parametrize(
+    ("lengths", "left"),
+    [
+        ([], []),
+        ([3], [3]),
+        ([1, 2, 3], [6]),
+        ([6, 6, 6, 6], [12, 12]),
+        ([4, 50, 4, 3, 60], [4, 50, 7, 60]),
+        ([9, 9, 1], [18, 1]),
+    ],
+)
+def test_short_buffers_are_joined_and_long_ones_stay(lengths: list[int], left: list[int]) -> None:
+    buffers = [bytes([number]) * length for number, length in enumerate(lengths)]
+    found = joined(buffers, 10)
+    assert [len(each) for each in found] == left
+    assert b"".join(found) == b"".join(buffers)
+    assert all(any(each is one for one in buffers) for each in found if len(each) in (50, 60))
+
+
+@pytest.mark.parametrize(("is_tls", "count"), [(False, 40), (True, 1)])
+def test_over_tls_short_buffers_are_one_write_and_so_one_record(is_tls: bool, count: int) -> None:
+    written: list[bytes] = []
+
+    class Transport(SilentTransport):
+        def writelines(self, list_of_data: Iterable[Any]) -> None:
+            written.extend(list_of_data)
+
+    transport = Transport(Paused())
+    transport._extra = {"ssl_object": object()} if is_tls else {}
+    write_all(transport, [b"x" * 100] * 40)
+    assert (len(written), sum(map(len, written))) == (count, 4_000)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 from typing import Any
 
 from protocol.errors import KafkaError
@@ -12,6 +13,7 @@ from protocol.messages.metadata import (
 )
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.transport.large_requests import (
+    CUT_OF_A_STEP,
     Begun,
     answer_in_pieces,
     drop,
@@ -38,9 +40,25 @@ def refuse(_piece: MetadataRequest, error: KafkaError) -> MetadataResponse:
 
 
 async def test_pieces_under_way_together_are_answered_in_the_order_of_the_request() -> None:
-    for at_once in (1, 3):
+    for at_once in (1, 3, CUT_OF_A_STEP, 64):
         whole: Any = await answer_in_pieces(wanted(950), answer, refuse, Turns(), at_once=at_once)
         assert [topic.name for topic in whole.topics] == [f"t{n}" for n in range(950)]
+
+
+async def test_pieces_that_are_under_way_together_are_cut_in_steps() -> None:
+    request = wanted(100 * 64)
+    topics = request.topics or []
+    left: list[int] = []
+
+    async def look() -> None:
+        while topics:
+            left.append(len(topics))
+            await asyncio.sleep(0)
+
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
+        group.create_task(look())
+        await answer_in_pieces(request, answer, refuse, Turns(), at_once=64)
+    assert max(a - b for a, b in pairwise(left)) <= 100 * (CUT_OF_A_STEP + 1)
 
 
 async def test_pieces_that_take_a_while_are_all_begun_before_the_first_is_waited_for() -> None:
@@ -86,18 +104,21 @@ def test_only_what_is_more_than_a_piece_is_cut() -> None:
     assert is_cut(wanted(101))
 
 
-def test_refusals_are_for_what_no_piece_may_hold() -> None:
+async def test_refusals_are_for_what_no_piece_may_hold() -> None:
     assert whole_refusal(wanted(10)) is None
     request = wanted(3000)
-    assert piece_refusal(wanted(10), Turns()) is None
-    assert piece_refusal(request, Turns()) is not None
+    too_long: list[list[Any]] = []
+    topics = request.topics
+    assert await piece_refusal(wanted(10), Turns(), too_long) is None
+    assert await piece_refusal(request, Turns(), too_long) is not None
     assert len(request.topics or ()) == 2000
+    assert too_long == [topics]
 
 
 async def test_a_refusal_holds_nothing_of_the_request() -> None:
     """Else a collection frees all of it at once, which takes 40 ms of 200,000 endpoints."""
     request = wanted(2500)
-    refusals = [whole_refusal(request), piece_refusal(request, Turns())]
+    refusals = [whole_refusal(request), await piece_refusal(request, Turns(), [])]
     assert [error and error.__traceback__ for error in refusals] == [None, None]
     assert any(refusals)
 

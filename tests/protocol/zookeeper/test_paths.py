@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from protocol.configs.types import ResourceType
 from protocol.zookeeper import paths
 from tests.protocol.zookeeper.test_znodes import RECORDED
@@ -27,3 +29,16 @@ def test_paths_of_brokers_topics_and_settings_are_those_of_kafka() -> None:
         paths.CONFIG_CHANGE_PREFIX + "0000000001",
     ]
     assert [path for path in made if path not in RECORDED] == []
+
+
+@pytest.mark.parametrize(
+    ("connect", "expected"),
+    [
+        ("z1:2181,z2:2181", ("z1:2181,z2:2181", "")),
+        ("z1:2181/", ("z1:2181", "")),
+        ("z1:2181/kafka", ("z1:2181", "/kafka")),
+        ("z1:2181,z2:2181/a/b/", ("z1:2181,z2:2181", "/a/b")),
+    ],
+)
+def test_a_chroot_stands_behind_the_hosts(connect: str, expected: tuple[str, str]) -> None:
+    assert paths.split_connect(connect) == expected

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.context import BrokerState
+from broker.broker_state import BrokerState
 from broker.core.future_log import Move, MoveEvent
 from broker.core.log_dirs import LogDirStates
 from controller.core.events import RequestArrived, Tick

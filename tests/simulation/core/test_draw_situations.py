@@ -23,6 +23,7 @@ WITH_LANES = (
     Situation.CONTROLLER_DISK,
     Situation.FAILING_MOVE,
     Situation.CONTROLLER_ENDS,
+    Situation.REQUEST_FAULTS,
 )
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from protocol.ids import TopicPartition
-from simulation.core.health import health_problems, left_out
+from simulation.core.health import health_problems, left_out, lost_topics
 from simulation.core.observation import (
     Observation,
     ObservedLogDir,
@@ -77,6 +77,12 @@ def test_a_reassignment_is_waited_for_where_anybody_shows_the_isr_online() -> No
 
     assert health_problems(doubtful, 2) == ("a-0 is still reassigned",)
     assert health_problems(forgotten, 2) == ("a-0 is still reassigned",)
+
+
+def test_a_topic_is_lost_when_nobody_may_lead_one_of_its_partitions_whoever_is_asked() -> None:
+    lost = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,))
+    assert lost_topics(seen(lost)) == {"a"}
+    assert lost_topics(replace(seen(lost), metadata={1: {TP: lost}, 2: {TP: WELL}})) == set()
 
 
 def test_moves_reassignments_and_nodes_are_waited_for() -> None:

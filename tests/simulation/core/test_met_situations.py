@@ -23,6 +23,7 @@ workloads:
   - {name: reader, topic: orders, kind: consume, message_format: 1}
 steps:
   - {fault: {id: journal, node: controller, mode: eio}}
+  - {fault: {id: late, broker: 1, mode: delay, delay_ms: 5}}
 """
 
 
@@ -37,11 +38,15 @@ def test_a_run_in_which_nothing_happened_came_to_nothing() -> None:
 def test_clients_and_faults_count_where_they_did_something() -> None:
     plan = parse_plan(CLIENTS, source="p")
     evidence = Story().evidence
-    assert met_situations(plan, evidence, {"writer": 0, "reader": 0}, {"journal": 0}) == ()
-    assert met_situations(plan, evidence, {"writer": 1, "reader": 1}, {"journal": 1}) == (
+    assert (
+        met_situations(plan, evidence, {"writer": 0, "reader": 0}, {"journal": 0, "late": 0}) == ()
+    )
+    hits = {"journal": 1, "late": 1}
+    assert met_situations(plan, evidence, {"writer": 1, "reader": 1}, hits) == (
         Situation.COMPRESSION,
         Situation.OLD_CLIENTS,
         Situation.CONTROLLER_DISK,
+        Situation.REQUEST_FAULTS,
     )
 
 

@@ -123,14 +123,17 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
 @pytest.mark.parametrize(
     ("workload", "told"),
     [
-        ("group: g", "workloads[0].group: only of kind consume or transform, and client aiokafka"),
+        (
+            "group: g",
+            "workloads[0].group: only of kind consume, not of client plain, or of kind transform",
+        ),
         (
             "group: g, kind: consume",
-            "workloads[0].group: only of kind consume or transform, and client aiokafka",
+            "workloads[0].group: only of kind consume, not of client plain, or of kind transform",
         ),
         (
             "kind: transform, client: aiokafka, into: orders",
-            "workloads[0].kind: transform needs client aiokafka, a group and into",
+            "workloads[0].kind: transform needs client aiokafka or java, a group and into",
         ),
         (
             "kind: transform, client: aiokafka, group: g",
@@ -142,7 +145,7 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
         ),
         (
             "transactional: true",
-            "workloads[0].transactional: only of kind produce, client aiokafka and acks all",
+            "workloads[0].transactional: only of kind produce, not of client plain, with acks all",
         ),
         (
             "aborts_every: 3",
@@ -150,9 +153,10 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
         ),
         (
             "read_committed: true, kind: consume",
-            "workloads[0].read_committed: only of kind consume and client aiokafka",
+            "workloads[0].read_committed: only of kind consume, not of client plain",
         ),
         ("client: aiokafka, kind: move", "workloads[0].client: aiokafka moves no replicas"),
+        ("client: java", "workloads[0].client: java is in a group or transactional"),
         ("keys: -1", "workloads[0].keys: must be >= 0, is -1"),
         (
             "client: aiokafka, message_format: 1",

@@ -71,7 +71,9 @@ def test_a_topic_that_is_not_there_any_more_is_deleted() -> None:
     watched = Watched()
     watched.look(cluster.state)
 
-    assert [each.is_deleted for each in watched.look(three_brokers().state)] == [True]
+    (gone,) = watched.look(three_brokers().state)
+
+    assert (gone.is_deleted, gone.is_gone) == (True, True)
 
 
 def test_what_was_decided_and_never_durable_is_forgotten_with_its_process() -> None:
@@ -109,3 +111,22 @@ def test_what_was_durable_when_its_process_ended_is_kept() -> None:
     watch.forget_lost(cluster.state.journal_number)
 
     assert [each.tp for each in samples.partitions] == [TP]
+
+
+def test_a_topic_that_was_deleted_before_what_was_lost_is_not_written_down_anew() -> None:
+    with_orders, emptied, lost = three_brokers(), three_brokers(), three_brokers()
+    with_orders.create_and_forget("orders", [1, 2])
+    lost.create_and_forget("payments", [2, 3])
+    samples = Samples()
+    watch = DecisionSampler(samples)
+    watch.look(with_orders.state, 1)
+    watch.look(emptied.state, 2)
+    emptied.state.journal_number, lost.state.journal_number = 7, 8
+    watch.note_durable(emptied.state, 7)
+    watch.look(lost.state, 3)
+    watch.note_durable(lost.state, 7)
+
+    watch.forget_lost(7)
+    watch.look(emptied.state, 4)
+
+    assert [(each.at_us, each.is_deleted) for each in samples.partitions] == [(1, False), (2, True)]

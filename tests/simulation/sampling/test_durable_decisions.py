@@ -163,6 +163,15 @@ def test_replicas_that_are_deleted_rightly(durable: DurableDecisions) -> None:
     assert _said(durable, _stop(-2)) == []
 
 
+def test_what_was_said_of_a_deleted_topic_leaves_after_another_one_of_its_name_was_made(
+    durable: DurableDecisions,
+) -> None:
+    made = TopicCreated("orders", OTHER_ID, {}, ((1, 2),))
+    durable.take([TopicDeleted("orders"), made])
+    assert _said(durable, _stop(-2)) == []
+    assert len(_said(durable, _stop(-1))) == 1
+
+
 @pytest.mark.parametrize(("epoch", "count"), [(5, 0), (6, 1)])
 def test_an_answer_to_alter_partition(durable: DurableDecisions, epoch: int, count: int) -> None:
     part = AlterPartitionResponsePartitionData(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from controller.core.records import DeletionQueued, Record, TopicConfigsChanged, TopicCreated
+from controller.core.config_records import TopicConfigsChanged
+from controller.core.records import DeletionQueued, Record, TopicCreated
 from controller.journal import Entry, encode_entry
 from simulation.core.samples import Samples
 from simulation.sampling.journal import JournalSampler

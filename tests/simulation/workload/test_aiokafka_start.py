@@ -117,3 +117,47 @@ async def test_who_is_to_stop_waits_for_no_start() -> None:
 
     assert starting.result() is None
     assert client.calls == ["start", "stop"]
+
+
+class Connections:
+    """What a consumer closes last."""
+
+    def __init__(self) -> None:
+        self.is_closed = False
+
+    async def close(self) -> None:
+        self.is_closed = True
+
+
+class SelfCancelled(Client):
+    """Lets the end of a fetch that it ended itself out of its stop, as the library's consumer."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
+        self._client = Connections()
+
+    @property
+    def connections(self) -> Connections:
+        return self._client
+
+    async def stop(self) -> None:
+        raise asyncio.CancelledError
+
+
+async def test_a_consumer_that_ends_its_own_fetches_ends_nobody_else() -> None:
+    client = SelfCancelled()
+
+    await ended(client)
+
+    assert client.connections.is_closed
+
+
+async def test_who_is_cancelled_while_a_client_stops_is_cancelled() -> None:
+    client = Unending(None)
+    async with asyncio.TaskGroup() as group:
+        ending = group.create_task(ended(client))
+        await asyncio.sleep(0)
+        assert client.calls == ["stop"]
+        ending.cancel()
+
+    assert ending.cancelled()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from protocol.faults.model import DiskMode, FileClass
 from protocol.ids import TopicPartition
@@ -127,6 +128,46 @@ async def test_it_goes_back_to_where_a_log_was_cut(lab: Lab) -> None:
     read = _read_records(lab)[TP]
     assert consumer.progress.read == len(read)
     assert {record for _, record in read} >= {1_000_000_000 + number for number in range(6)}
+
+
+class _Reader(ConsumerWorkload):
+    """It works off the first records that it is given until it is let on."""
+
+    def __init__(self, lab: Lab) -> None:
+        super().__init__(lab.new_client("reader"), lab.history, ConsumerSettings(topic="orders"))
+        self.is_working = asyncio.Event()
+        self.goes_on = asyncio.Event()
+
+    async def _after_read(self, reads: Sequence[Read]) -> None:
+        if reads:
+            self.is_working.set()
+            await self.goes_on.wait()
+
+
+async def test_a_position_that_moved_while_its_leader_was_asked_stays(lab: Lab) -> None:
+    """Seed 58: the answer told where an epoch ended that was not the last one read any more."""
+    await lab.create(replication_factor=3)
+    leader = lab.client.leader(TP)
+    assert leader is not None
+    consumer = _Reader(lab)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(consumer.run())
+        await _write(lab, 3)
+        await consumer.is_working.wait()
+        lab.cluster.brokers[leader.broker].kill()
+        await _write(lab, 6, number=1)
+        await asyncio.sleep(5)  # the second leader's records wait until the first are worked off
+        lab.cluster.brokers[leader.broker].start()
+        await asyncio.sleep(5)  # it is in the Isr
+        (second,) = (await lab.client.view(["orders"])).partitions
+        lab.cluster.brokers[second.leader].kill()
+        await lab.until_led("orders", leader.broker)
+        await asyncio.sleep(5)
+        consumer.goes_on.set()
+        await asyncio.sleep(5)
+        consumer.stop()
+
+    assert _read_records(lab) == _written(lab)
 
 
 async def test_what_a_disk_gave_wrongly_is_fetched_again(lab: Lab) -> None:

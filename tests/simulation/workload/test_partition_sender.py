@@ -207,6 +207,17 @@ async def test_those_behind_a_refused_one_are_sent_again_in_order() -> None:
     assert trial.identities == [False]
 
 
+async def test_nothing_new_goes_behind_a_batch_that_is_sent_again() -> None:
+    """Seed 155: it would be none of the last five of its producer any more."""
+    after_append = ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND
+    trial = Trial([after_append, 0, 0, after_append])
+
+    ends = await trial.run(5)
+
+    assert [each.kind for each in ends] == [Kind.OK] * 5
+    assert [number for _, number in trial.sequences] == [0, 1, 2, 0, 0, 3, 4]
+
+
 async def test_a_batch_that_was_there_already_is_acknowledged() -> None:
     (end,) = await Trial([HANG_UP, ErrorCode.DUPLICATE_SEQUENCE_NUMBER]).run(1)
 

@@ -69,8 +69,19 @@ async def test_a_partition_without_an_offset_is_read_from_its_beginning() -> Non
     assert consumer.sought == [_TP]
 
 
+async def test_a_partition_that_somebody_else_has_by_now_is_left_alone() -> None:
+    """Seeds 156 to 200: the library refuses to seek in what it does not read."""
+    consumer = _Consumer()
+    consumer.assigned.clear()
+
+    await _reset().after(consumer, NoOffsetForPartitionError(_TP), {})
+
+    assert consumer.sought == []
+
+
 async def test_partitions_that_are_assigned_anew_are_read_on_where_they_were() -> None:
     consumer, added = _Consumer(), TopicPartition("ledger", 1)
+    consumer.assigned.add(added)
 
     positions = {ids.TopicPartition("ledger", 0): _OFFSET}
     await _reset().after(consumer, NoOffsetForPartitionError(_TP, added), positions)

@@ -140,3 +140,29 @@ async def test_a_log_dir_that_is_closed_at_the_end_did_not_fail() -> None:
     watched.look()
 
     assert [sample.is_online for sample in watched.samples.log_dirs] == [True, True]
+
+
+async def test_the_controller_that_is_obeyed_is_written_down_with_the_process() -> None:
+    lab = await Lab.running()
+    watched = Watched(lab.cluster, 1)
+    await lab.admin.create_topic("orders", assignment=[(1, 2)])
+    await lab.until_led("orders")
+    watched.look()
+    watched.look()
+
+    (obeyed,) = watched.samples.obeyed
+    controller = lab.cluster.controller.controller
+    assert controller is not None
+    assert obeyed[1:] == (1, 1, controller.state.controller_epoch)
+
+
+async def test_an_append_on_its_way_is_in_the_sample() -> None:
+    lab = await Lab.running()
+    watched = Watched(lab.cluster, 1)
+    await lab.admin.create_topic("orders", assignment=[(1, 2)])
+    await lab.until_led("orders")
+    await _write(lab, 3)
+
+    (sample,) = watched.look()
+
+    assert sample.next_offset == sample.log_end_offset == 3

@@ -14,6 +14,7 @@ import time
 from random import Random
 
 import aiokafka.client
+import aiokafka.codec
 import aiokafka.consumer.fetcher
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
@@ -63,6 +64,13 @@ async def test_names_are_replaced_for_the_run_and_only_in_aiokafka():
     assert "set" not in vars(aiokafka.client)
     assert BatchBuilder.append is append
     assert TopicPartition.__hash__ is partition_hash
+
+
+async def test_what_is_packed_with_gzip_says_when_in_the_world():
+    with foreign_clocks(sim_loop()):
+        packed = aiokafka.codec.gzip_encode(b"records")
+    assert int.from_bytes(packed[4:8], "little") == EPOCH_MS // 1000
+    assert aiokafka.codec.gzip_decode(packed) == b"records"
 
 
 async def test_partitions_hash_alike_in_every_process():

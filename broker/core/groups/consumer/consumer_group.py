@@ -116,10 +116,6 @@ class ConsumerGroup:
         """Return every topic that somebody reads, by name or by a regular expression, sorted."""
         return sorted(self._names.keys() | self._regex_topics.keys())
 
-    def is_subscribed_to(self, topic: str) -> bool:
-        """Tell whether somebody reads a topic."""
-        return topic in self._names or topic in self._regex_topics
-
     def topics_of(self, member: ConsumerMember) -> frozenset[str]:
         """Return what one member reads; what is not resolved yet finds nothing."""
         found = self.regexes.get(member.regex) if member.regex else None

@@ -200,6 +200,24 @@ async def test_a_future_log_whose_partition_was_deleted_meanwhile_is_set_aside(a
     assert node.state.orphan_future_logs == {}
 
 
+async def test_a_future_log_found_at_the_start_goes_if_its_partition_was_deleted(
+    alone: Lab,
+) -> None:
+    """Seed 410395: the broker ended before the log dir came back, so nothing remembers it."""
+    node = stopped(await filled(alone))
+    path = node.paths[1]
+    await begin(node, path)
+    node.log_dirs[path].fail("append", OSError(5, "broken"))
+    assert await alone.stop_replica(1, ORDERS, delete=True) == ErrorCode.NONE
+    del alone.led[ORDERS]
+
+    after = await alone.restart(1)
+
+    await after.log_dirs[path].queue.submit("wait", lambda: None)
+    assert [name.rpartition("-")[2] for name in names(after, path)] == ["delete"]
+    assert after.state.orphan_future_logs == {}
+
+
 async def test_a_log_that_its_log_dir_failed_under_outlives_no_deleted_replica(alone: Lab) -> None:
     """The replica was made elsewhere and deleted there; nobody would ever delete what is left."""
     node, path = alone[1], alone[1].paths[0]

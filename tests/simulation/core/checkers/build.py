@@ -92,6 +92,8 @@ class Story:
         isr: tuple[int, ...] = (),
         boot: int = 1,
         start: int = 0,
+        next_offset: int = -1,
+        topic_id: bytes = b"",
     ) -> None:
         self.samples.replicas.append(
             ReplicaSample(
@@ -100,12 +102,14 @@ class Story:
                 boot,
                 tp,
                 role,
+                topic_id,
                 log_dir=log_dir,
                 leader_epoch=epoch,
                 log_start_offset=start,
                 log_end_offset=end,
                 high_watermark=high_watermark,
                 isr=isr,
+                next_offset=next_offset,
             )
         )
 
@@ -121,10 +125,13 @@ class Story:
         topic_id: bytes = b"",
         is_deleted: bool = False,
         is_recovering: bool = False,
+        is_gone: bool = False,
     ) -> None:
         sample = PartitionSample(self.now_us, tp, topic_id, replicas, isr, leader, epoch, offline)
         self.samples.partitions.append(
-            sample._replace(is_deleted=is_deleted, is_recovering=is_recovering)
+            sample._replace(
+                is_deleted=is_deleted or is_gone, is_recovering=is_recovering, is_gone=is_gone
+            )
         )
 
     def log(

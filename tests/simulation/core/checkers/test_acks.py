@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from simulation.core.checkers.acks import check_acks
+from simulation.core.history import Function, Send, Txn
 from simulation.core.samples import Role, SampleSource, TopicSample
-from tests.simulation.core.checkers.build import Story
+from tests.simulation.core.checkers.build import TP, Story
 
 
 def _texts(story: Story) -> list[str]:
@@ -143,3 +144,61 @@ def test_where_high_watermarks_are_seen_late_nothing_is_said() -> None:
     story.at(1).send(7, offset=0)
 
     assert _texts(story) == []
+
+
+def _appends(story: Story, *, isr: tuple[int, ...] = (1,), epoch: int = 0, end: int = 8) -> None:
+    """Broker 1 is seen with an append on its way to the disk, and later with a longer log."""
+    story.replica(1, Role.LEADER, end=5, next_offset=7, isr=(1,))
+    story.at(1).begin_send(7)
+    story.at(2).replica(1, Role.LEADER, end=end, next_offset=end, isr=isr, epoch=epoch)
+
+
+def test_a_leader_with_too_small_an_isr_does_not_even_append() -> None:
+    story = _story()
+    _needs(story, 2)
+    _appends(story)
+
+    assert _texts(story) == [
+        "broker 1 appended to orders-0 at offset 7 with an Isr of [1], min.insync.replicas was 2, "
+        "and all was written with acks=all"
+    ]
+
+
+def test_what_it_took_before_may_come_to_the_disk_later() -> None:
+    story = _story()
+    _needs(story, 2)
+    _appends(story, end=7)
+
+    assert _texts(story) == []
+
+
+def test_a_larger_isr_a_new_leadership_and_a_smaller_number_may_append() -> None:
+    for isr, epoch, needed in (((1, 2), 0, 2), ((1,), 1, 2), ((1,), 0, 1)):
+        story = _story()
+        _needs(story, needed)
+        _appends(story, isr=isr, epoch=epoch)
+
+        assert _texts(story) == []
+
+
+def test_who_writes_without_acks_of_all_or_in_transactions_may_have_written_it() -> None:
+    story = _story()
+    _needs(story, 2)
+    _appends(story)
+    story.send(9, acks=1)
+    assert _texts(story) == []
+
+    story = _story()
+    _needs(story, 2)
+    _appends(story)
+    txn = Txn("pay", (Send(TP, (9,), -1),))
+    story.history.begin("payer", Function.TXN, txn).ok(txn)
+    assert _texts(story) == []
+
+
+def test_what_brokers_need_counts_where_the_topic_says_nothing() -> None:
+    story = _story()
+    story.configs = {"min.insync.replicas": "2"}
+    _appends(story)
+
+    assert len(_texts(story)) == 1

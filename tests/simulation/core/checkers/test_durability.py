@@ -222,6 +222,21 @@ def test_what_the_fault_model_forgives_is_no_violation_and_what_came_after_it_is
     assert text.startswith("orders-0 offset 0, record 11,")
 
 
+def test_a_leader_that_does_not_know_of_an_unclean_election_promises_nothing() -> None:
+    story = Story()
+    story.partition(isr=(1,), leader=1, epoch=0)
+    story.at(1).partition(isr=(2,), leader=2, epoch=1)
+    story.at(2).read((0, 10), broker=1)
+    story.send(11, offset=1)
+    story.log(2, 98, 99, is_leader=True)
+
+    assert _texts(story) == []
+
+    story.at(3).partition(isr=(2,), leader=2, epoch=0, topic_id=b"made anew")
+
+    assert len(_texts(story)) == 2, "the epochs of another topic say nothing"
+
+
 def test_a_log_whose_bytes_were_changed_on_purpose_is_not_asked() -> None:
     story = Story().at(1)
     story.send(10, offset=0)

@@ -77,7 +77,7 @@ def test_a_broker_that_stops_leading_in_the_moment_of_the_failure_is_fine() -> N
     story.replica(1, Role.OFFLINE)
     story.at(2).replica(1, Role.FOLLOWER, log_dir="d2")
     _log_dir(story.at(3), is_online=True)
-    story.at(4).replica(1, Role.LEADER)
+    story.at(4).replica(1, Role.LEADER, epoch=1)
 
     assert _texts(story) == []
 
@@ -86,5 +86,45 @@ def test_leading_from_another_log_dir_is_fine() -> None:
     story = Story()
     story.replica(1, Role.LEADER, log_dir="d2")
     _log_dir(story.at(1), is_online=False)
+
+    assert _texts(story) == []
+
+
+def _led_fails_and_leads(story: Story, **then: int) -> None:
+    story.replica(1, Role.LEADER, epoch=4)
+    story.at(1).replica(1, Role.OFFLINE, epoch=4)
+    story.at(2).replica(1, Role.LEADER, epoch=then.get("epoch", 4), boot=then.get("boot", 1))
+
+
+def test_a_broker_that_leads_again_in_the_epoch_in_which_its_log_dir_failed_is_a_violation() -> (
+    None
+):
+    story = Story()
+    _led_fails_and_leads(story)
+
+    assert _texts(story) == [
+        "broker 1 leads orders-0 at epoch 4 again, and its log dir failed in that epoch or a later "
+        "one"
+    ]
+
+
+def test_a_later_epoch_another_process_and_another_topic_are_fine() -> None:
+    for then in ({"epoch": 5}, {"boot": 2}):
+        story = Story()
+        _led_fails_and_leads(story, **then)
+        assert _texts(story) == []
+    story = Story()
+    story.replica(1, Role.LEADER, topic_id=b"a")
+    story.at(1).replica(1, Role.OFFLINE, topic_id=b"a")
+    story.at(2).replica(1, Role.LEADER, topic_id=b"b")
+    assert _texts(story) == []
+
+
+def test_a_broker_that_follows_in_that_epoch_is_fine() -> None:
+    story = Story()
+    story.replica(1, Role.LEADER, epoch=4)
+    story.at(1).replica(1, Role.OFFLINE, epoch=4)
+    story.at(2).replica(1, Role.FOLLOWER, epoch=4)
+    story.at(3).replica(1, Role.LEADER, epoch=5)
 
     assert _texts(story) == []

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from simulation.core.checkers.ordering import ordered_of
+from simulation.core.checkers.ordering import about_topic, ordered_of
 from simulation.core.history import Function, Order
 from simulation.core.samples import NodeSample
 from tests.simulation.core.checkers.build import SECOND_US, Story
@@ -44,3 +44,20 @@ def test_a_broker_is_named_as_configurations_name_it() -> None:
     story.order(Function.ALTER_CONFIGS, Order())
 
     assert [each.broker_node for each in ordered_of(story.evidence)] == ["2", ""]
+
+
+def test_what_was_ordered_while_a_topic_was_being_deleted_may_have_come_before_that() -> None:
+    story = Story()
+    deleting = story.history.begin("admin", Function.DELETE_TOPIC, Order("orders"))
+    story.at(1).order(Function.CREATE_PARTITIONS, Order("orders", partitions=3))
+    story.at(2)
+    deleting.ok(deleting.value)
+    story.at(3).order(Function.CREATE_TOPIC, Order("orders", partitions=2))
+
+    about = about_topic(ordered_of(story.evidence), "orders")
+
+    assert [(each.function, each.is_sure) for each in about] == [
+        (Function.CREATE_PARTITIONS, False),
+        (Function.DELETE_TOPIC, False),
+        (Function.CREATE_TOPIC, True),
+    ]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from simulation.core.checkers.states import check_states
-from simulation.core.samples import NodeSample, Role, SampleSource
+from simulation.core.samples import NodeSample, ObeyedSample, Role, SampleSource
 from tests.simulation.core.checkers.build import SECOND_US, Story
 
 
@@ -98,3 +98,19 @@ def test_a_controller_that_starts_again_has_forgotten_what_was_not_durable() -> 
 
     story.at(4).partition(epoch=1)
     assert len(_texts(story)) == 1
+
+
+def test_a_broker_obeys_no_controller_that_is_older_than_one_it_obeyed() -> None:
+    story = _story()
+    story.samples.obeyed = [
+        ObeyedSample(1, 1, 1, 4),
+        ObeyedSample(2, 1, 1, 5),
+        ObeyedSample(2, 2, 1, 4),
+        ObeyedSample(3, 1, 1, 4),
+        ObeyedSample(4, 1, 1, 5),
+        ObeyedSample(5, 1, 2, 0),
+    ]
+
+    assert _texts(story) == [
+        "broker 1 obeys the controller of epoch 4, and obeyed that of epoch 5 before"
+    ]

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
 from simulation.core.checkers.unassigned import check_unassigned, still_hosted
-from simulation.core.samples import FaultSample, NodeSample, Role
-from tests.simulation.core.checkers.build import SECOND_US, Story
+from simulation.core.history import Function, Order
+from simulation.core.samples import FaultSample, NodeSample, Role, SampleSource
+from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 
 def _story() -> Story:
@@ -68,3 +69,47 @@ def test_healing_does_not_wait_for_what_is_offline_or_assigned() -> None:
     story.replica(1, Role.OFFLINE)
     story.replica(2, Role.LEADER)
     assert list(still_hosted(story.samples)) == []
+
+
+def _deleted(*, role: Role = Role.OFFLINE, topic_id: bytes = b"", broker: int = 2) -> Story:
+    """A replica's log dir fails, and a second later its topic is gone."""
+    story = Story().at(1)
+    story.samples.sources = tuple(SampleSource)
+    story.partition()
+    story.replica(broker, role, log_dir="d2", topic_id=topic_id)
+    story.at(2).partition(is_gone=True)
+    return story.at(3)
+
+
+def test_a_topic_is_gone_only_when_no_replica_of_it_is_on_a_failed_log_dir() -> None:
+    assert _texts(_deleted()) == [
+        "the controller has orders-0 deleted, and broker 2 has its replica on a failed log dir, d2"
+    ]
+
+
+def test_replicas_that_are_gone_or_of_another_topic_or_not_assigned_hold_up_nothing() -> None:
+    assert _texts(_deleted(role=Role.GONE)) == []
+    assert _texts(_deleted(topic_id=b"another")) == []
+    assert _texts(_deleted(broker=3)) == []
+    being_deleted = _deleted()
+    being_deleted.samples.partitions[-1] = being_deleted.samples.partitions[-1]._replace(
+        is_gone=False
+    )
+    assert _texts(being_deleted) == []
+    late = _deleted()
+    late.at(2.03).replica(2, Role.GONE)
+    assert _texts(late) == []
+
+
+def test_a_replica_that_a_reassignment_may_have_taken_away_holds_up_nothing() -> None:
+    """topic-made-anew-meets-its-old-data: nobody saw the controller between it and the deletion."""
+    story = _deleted()
+    story.order(Function.REASSIGN, Order(TP.topic))
+    assert _texts(story) == []
+
+
+def test_real_processes_are_not_seen_in_one_moment() -> None:
+    story = _deleted()
+    story.samples.sources = (SampleSource.DECISIONS, SampleSource.REPLICAS)
+
+    assert _texts(story) == []

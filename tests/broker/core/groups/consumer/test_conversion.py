@@ -114,6 +114,17 @@ def test_a_group_is_classic_again_when_the_last_of_the_consumer_protocol_left() 
     assert isinstance(lab.members.get(GROUP), ClassicGroup)
 
 
+def test_the_next_coordinator_has_who_is_left_join_again_if_nobody_did_yet() -> None:
+    """What the last one read would be nobody's for ever: a stable group shares nothing anew."""
+    lab, classic_id = mixed()
+    lab.ask("a", -1)
+    lab.restart()
+    assert classic_group(lab).state is GroupState.PREPARING_REBALANCE
+    assert lab.beat_classic(classic_id, 2) == AGAIN
+    waiter = lab.join_classic(classic_id)
+    assert (lab.told[waiter].error_code, lab.told[waiter].generation_id) == (NONE, 3)
+
+
 def test_a_group_stays_with_the_consumer_protocol_where_it_may_not_go_back() -> None:
     lab, classic_id = mixed(group_consumer_migration_policy="upgrade")
     lab.ask("a", -1)

@@ -1,0 +1,69 @@
+"""How many connections a second the broker and each address may open.
+
+An address above its rate is kept waiting and then refused, so that it cannot try again at once.
+Above the broker's own rate everybody waits and is served. No wait is longer than a sample lasts.
+Source: SocketServer.scala ConnectionQuotas, KIP-612.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from broker.core.client_quotas.sampled_rate import SampledRate, Sampling
+from protocol.client_quotas.entities import CONNECTION_CREATION_RATE, IP, Quotas
+from protocol.configs.broker import INT_MAX, BrokerConfig
+from protocol.transport.arrivals import SERVED_AT_ONCE, Arrival
+
+_LEAST: Final = 1e-6
+"""What a rate of 0 counts as."""
+KNOWN_MAX: Final = 10_000
+"""Addresses whose rates are kept; from there on those go that no longer matter."""
+
+
+class ConnectionRates:
+    """The rates of one broker. ``replace`` the quotas when they changed."""
+
+    def __init__(self, config: BrokerConfig, *, known_max: int = KNOWN_MAX) -> None:
+        """Limit no address yet. ``known_max``: addresses whose rates are kept."""
+        self._known_max = known_max
+        self._sampling = Sampling(config.quota_window_num, config.quota_window_size_seconds * 1000)
+        self._broker_limit = max(config.max_connection_creation_rate, _LEAST)
+        self._of_broker = SampledRate(self._sampling)
+        self._of_hosts: dict[str, SampledRate] = {}
+        self._limits: dict[str | None, float] = {}
+        """By address; None: of those that have none of their own."""
+
+    def replace(self, quotas: Quotas) -> None:
+        """Go by these from now on; what was counted still counts."""
+        self._limits = {
+            entity[0][1]: limits[CONNECTION_CREATION_RATE]
+            for entity, limits in quotas.items()
+            if entity[0][0] == IP and CONNECTION_CREATION_RATE in limits
+        }
+
+    def arrive(self, host: str, now_ms: int) -> Arrival:
+        """Count a new connection and tell what becomes of it; a refused one was not counted."""
+        limit = self._limits.get(host, self._limits.get(None))
+        if limit is not None:
+            rate = self._rate_of(host, now_ms)
+            rate.record(1, now_ms)
+            wait_ms = self._bounded(rate.throttle_ms(limit, now_ms))
+            if wait_ms:
+                rate.record(-1, now_ms)
+                return Arrival(wait_ms, is_refused=True)
+        if self._broker_limit >= INT_MAX:
+            return SERVED_AT_ONCE
+        self._of_broker.record(1, now_ms)
+        return Arrival(self._bounded(self._of_broker.throttle_ms(self._broker_limit, now_ms)))
+
+    def _rate_of(self, host: str, now_ms: int) -> SampledRate:
+        if host not in self._of_hosts:
+            if len(self._of_hosts) >= self._known_max:
+                self._of_hosts = {
+                    it: rate for it, rate in self._of_hosts.items() if not rate.is_over(now_ms)
+                }
+            self._of_hosts[host] = SampledRate(self._sampling)
+        return self._of_hosts[host]
+
+    def _bounded(self, wait_ms: int) -> int:
+        return min(wait_ms, self._sampling.sample_ms)

@@ -1,0 +1,141 @@
+"""What others write becomes events, and a term ends when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from controller.core.events import (
+    ConfigsRead,
+    LogDirEventsRead,
+    RegistrationsRead,
+    RequestArrived,
+)
+from controller.zookeeper.news import News
+from controller.zookeeper.term import Term, TermEndedError
+from protocol.configs.types import ResourceType
+from protocol.messages.elections import ElectLeadersRequest
+from protocol.messages.reassignments import AlterPartitionReassignmentsRequest
+from protocol.messages.topics import DeleteTopicsRequest
+from protocol.zookeeper import paths
+from tests.controller.zookeeper.lab import (
+    LISTENER,
+    broker_znode,
+    connected,
+    server_with_brokers,
+)
+from tests.protocol.zookeeper_client.fake_zookeeper import FakeServer, FakeZookeeper
+
+
+class Lab:
+    def __init__(self) -> None:
+        self.server: FakeServer = server_with_brokers(b1=9091, b4=9094)
+        self.zookeeper: FakeZookeeper = connected(self.server)
+        session = self.zookeeper.session or 0
+        self.server.put(paths.CONTROLLER, b"{}", owner=session)
+        self.news = News(self.zookeeper, Term(1, 1, session), broker_id=4, listener=LISTENER)
+        self.events: list[Any] = []
+
+    async def settle(self) -> list[Any]:
+        """Return what was told since the last time."""
+        for _ in range(100):
+            await asyncio.sleep(0)
+        told, self.events[:] = list(self.events), []
+        return told
+
+    def requests(self, told: list[Any]) -> list[Any]:
+        return [each.request for each in told if isinstance(each, RequestArrived)]
+
+
+@asynccontextmanager
+async def followed() -> AsyncGenerator[Lab]:
+    lab = Lab()
+    await lab.news.prepare()
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(lab.news.follow(lab.events.append))
+        first = await lab.settle()
+        assert [each.broker_id for each in first[0].registrations] == [1, 4]
+        yield lab
+        running.cancel()
+
+
+async def test_brokers_come_and_go() -> None:
+    async with followed() as lab:
+        lab.server.put(paths.broker_path(2), broker_znode(9092), owner=1000)
+        (told,) = await lab.settle()
+        assert isinstance(told, RegistrationsRead)
+        assert [each.broker_id for each in told.registrations] == [1, 2, 4]
+        assert told.registrations[1].broker_epoch == lab.server.czxids[paths.broker_path(2)]
+        lab.server.remove(paths.broker_path(1))
+        (told,) = await lab.settle()
+        assert [each.broker_id for each in told.registrations] == [2, 4]
+
+
+async def test_notices_of_failed_log_dirs_are_told_once_and_taken_away() -> None:
+    async with followed() as lab:
+        for broker in (1, 1, 4):
+            body = b'{"version":1,"broker":%d,"event":1}' % broker
+            lab.zookeeper.put_sequential(paths.LOG_DIR_EVENT_PREFIX, body)
+        lab.zookeeper.put_sequential(paths.LOG_DIR_EVENT_PREFIX, b"no JSON")
+        assert await lab.settle() == [LogDirEventsRead((1, 4))]
+        assert lab.zookeeper.names(paths.LOG_DIR_EVENTS) == []
+
+
+async def test_settings_that_change_are_read_again() -> None:
+    async with followed() as lab:
+        lab.server.put("/config/topics/t", b'{"version":1,"config":{"retention.ms":"5"}}')
+        for entity in ("topics/t", "brokers/<default>", "users/somebody"):
+            body = f'{{"version":2,"entity_path":"{entity}"}}'.encode()
+            lab.zookeeper.put_sequential(paths.CONFIG_CHANGE_PREFIX, body)
+        assert await lab.settle() == [
+            ConfigsRead(ResourceType.TOPIC, "t", {"retention.ms": "5"}),
+            ConfigsRead(ResourceType.BROKER, "", {}),
+        ]
+
+
+async def test_what_old_tools_write_is_asked_for() -> None:
+    async with followed() as lab:
+        wanted = '{"version":1,"partitions":[{"topic":"t","partition":1%s}]}'
+        lab.server.put(paths.REASSIGN_PARTITIONS, (wanted % ',"replicas":[4,1]').encode())
+        lab.server.put(paths.PREFERRED_REPLICA_ELECTION, (wanted % "").encode())
+        lab.server.put(f"{paths.DELETE_TOPICS}/t", b"")
+        reassignment, election, deletion = lab.requests(await lab.settle())
+        assert isinstance(deletion, DeleteTopicsRequest)
+        assert deletion.topic_names == ["t"]
+        assert isinstance(reassignment, AlterPartitionReassignmentsRequest)
+        assert reassignment.topics[0].partitions[0].replicas == [4, 1]
+        assert isinstance(election, ElectLeadersRequest)
+        assert paths.REASSIGN_PARTITIONS not in lab.server.znodes
+        assert paths.PREFERRED_REPLICA_ELECTION not in lab.server.znodes
+
+
+async def test_everything_is_looked_at_again_after_a_lost_connection() -> None:
+    async with followed() as lab:
+        lab.zookeeper.lose()
+        lab.server.remove(paths.broker_path(1))
+        assert await lab.settle() == []
+        lab.zookeeper.connect(is_expired=False)
+        (told,) = await lab.settle()
+        assert [each.broker_id for each in told.registrations] == [4]
+
+
+@pytest.mark.parametrize("how", ["removed", "of another", "expired", "own broker"])
+async def test_a_term_ends_with_its_znode_its_session_or_its_broker(how: str) -> None:
+    lab = Lab()
+    await lab.news.prepare()
+    with pytest.RaisesGroup(pytest.RaisesGroup(TermEndedError)):
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(lab.news.follow(lab.events.append))
+            await lab.settle()
+            if how == "expired":
+                lab.zookeeper.connect()
+            elif how == "own broker":
+                lab.server.remove(paths.broker_path(4))
+            else:
+                lab.server.remove(paths.CONTROLLER)
+            if how == "of another":
+                lab.server.put(paths.CONTROLLER, b"{}", owner=1000)

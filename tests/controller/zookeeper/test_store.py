@@ -1,0 +1,197 @@
+"""What a term reads, and what it writes: compared with what Apache Kafka 3.9.2 writes."""
+
+from __future__ import annotations
+
+import pytest
+
+from controller.core.config_records import BrokerConfigsChanged, TopicConfigsChanged
+from controller.core.decision import Decision
+from controller.core.reassignment_records import AssignmentChanged
+from controller.core.records import (
+    DeletionQueued,
+    Leadership,
+    LeadershipChanged,
+    ProducerIdsAllocated,
+    Record,
+    TopicCreated,
+    TopicDeleted,
+)
+from controller.core.state import Partition
+from controller.zookeeper.store import ZookeeperStore
+from controller.zookeeper.term import Term, TermEndedError
+from protocol.ids import uuid_from_text
+from protocol.zookeeper import paths
+from protocol.zookeeper.operations import Check, Set
+from tests.controller.zookeeper.lab import (
+    CLUSTER_ID,
+    LISTENER,
+    TOPIC_ID,
+    connected,
+    put_topic,
+    server_with_brokers,
+)
+from tests.protocol.zookeeper_client.fake_zookeeper import FakeServer, FakeZookeeper
+
+EPOCH = 7
+
+
+class Lab:
+    def __init__(self, server: FakeServer) -> None:
+        self.server = server
+        self.zookeeper: FakeZookeeper = connected(server)
+        server.put(paths.CONTROLLER_EPOCH, b"%d" % EPOCH)
+        term = Term(EPOCH, 0, self.zookeeper.session or 0)
+        self.store = ZookeeperStore(self.zookeeper, term, broker_id=4, listener=LISTENER)
+        self.number = 0
+
+    async def decide(self, *records: Record) -> None:
+        self.number += 1
+        durable = await self.store.append([Decision(self.number, records, [])])
+        assert durable.journal_number == self.number
+
+    def text(self, path: str) -> str:
+        return self.server.znodes[path].decode()
+
+
+def led(leader: int, leader_epoch: int, isr: tuple[int, ...], partition_epoch: int) -> Record:
+    known = ("t", 0, leader, leader_epoch, isr, partition_epoch, EPOCH)
+    return LeadershipChanged((Leadership(*known, is_recovering=False),))
+
+
+async def test_the_state_is_what_the_znodes_say() -> None:
+    server = server_with_brokers(b1=9091, b2=9092)
+    put_topic(server, "t", [1, 2], [2, 1])
+    server.put(
+        paths.partition_state_path("t", 0), server.znodes[paths.partition_state_path("t", 0)]
+    )
+    server.put("/config/topics/t", b'{"version":1,"config":{"retention.ms":"5"}}')
+    server.put("/config/brokers/<default>", b'{"version":1,"config":{"log.cleaner.threads":"2"}}')
+    server.put("/admin/delete_topics/t", b"")
+    server.put("/admin/delete_topics/gone", b"")
+    server.put(
+        "/latest_producer_id_block", b'{"version":1,"broker":1,"block_start":"0","block_end":"999"}'
+    )
+    server.put("/log_dir_event_notification/log_dir_event_0000000000", b"{}")
+
+    lab = Lab(server)
+    state = (await lab.store.load()).state
+
+    assert (state.cluster_id, state.controller_epoch, state.next_producer_id) == (
+        CLUSTER_ID,
+        6,
+        1000,
+    )
+    assert state.reachable_brokers() == [1, 2]
+    assert state.brokers[2].broker_epoch == server.czxids["/brokers/ids/2"]
+    assert (state.brokers[2].endpoints[0].port, state.brokers[2].rack) == (9092, "r1")
+    topic = state.topics["t"]
+    assert (topic.topic_id, topic.is_deleting) == (uuid_from_text(TOPIC_ID), True)
+    assert topic.configs == {"retention.ms": "5"}
+    assert state.dynamic_configs == {"": {"log.cleaner.threads": "2"}}
+    assert topic.partitions[0] == Partition(
+        replicas=(1, 2), leader=1, leader_epoch=0, isr=(1, 2), partition_epoch=1, controller_epoch=1
+    )
+    assert lab.zookeeper.names("/admin/delete_topics") == ["t"]
+    assert lab.zookeeper.names(paths.LOG_DIR_EVENTS) == []
+    assert lab.text("/feature") == '{"features":{},"version":2,"status":1}'
+
+
+async def test_a_topic_is_created_led_reassigned_and_deleted_as_kafka_does() -> None:
+    lab = Lab(server_with_brokers(b1=9091))
+    await lab.store.load()
+    topic_id = uuid_from_text(TOPIC_ID)
+
+    await lab.decide(
+        TopicCreated("t", topic_id, {"retention.ms": "5"}, ((1, 2),)),
+        led(1, 0, (1, 2), 0),
+    )
+    assert lab.text("/config/topics/t") == '{"version":1,"config":{"retention.ms":"5"}}'
+    assert lab.text("/brokers/topics/t/partitions/0/state") == (
+        '{"controller_epoch":7,"leader":1,"version":1,"leader_epoch":0,"isr":[1,2]}'
+    )
+
+    await lab.decide(led(2, 1, (2,), 1))
+    await lab.decide(AssignmentChanged("t", 0, (2, 3), (3,), ()))
+    assert lab.text("/brokers/topics/t") == (
+        f'{{"partitions":{{"0":[2,3]}},"topic_id":"{TOPIC_ID}",'
+        '"adding_replicas":{"0":[3]},"removing_replicas":{},"version":3}'
+    )
+
+    await lab.decide(DeletionQueued("t"))
+    assert lab.zookeeper.names("/admin/delete_topics") == ["t"]
+    await lab.decide(TopicDeleted("t"))
+    assert not [path for path in lab.server.znodes if "/t" in path.replace("/topics", "")]
+
+
+async def test_changed_settings_are_told_to_brokers() -> None:
+    server = server_with_brokers(b1=9091)
+    put_topic(server, "t", [1])
+    lab = Lab(server)
+    await lab.store.load()
+
+    await lab.decide(TopicConfigsChanged("t", {"retention.ms": "7"}))
+    await lab.decide(BrokerConfigsChanged("", {"log.cleaner.threads": "2"}))
+
+    assert lab.text("/config/topics/t") == '{"version":1,"config":{"retention.ms":"7"}}'
+    assert (
+        lab.text("/config/brokers/<default>")
+        == '{"version":1,"config":{"log.cleaner.threads":"2"}}'
+    )
+    names = lab.zookeeper.names(paths.CONFIG_CHANGES)
+    assert [lab.text(f"{paths.CONFIG_CHANGES}/{name}") for name in names] == [
+        '{"version":2,"entity_path":"topics/t"}',
+        '{"version":2,"entity_path":"brokers/<default>"}',
+    ]
+
+
+async def test_a_block_of_producer_ids_is_written_before_it_is_given() -> None:
+    lab = Lab(server_with_brokers(b1=9091))
+    await lab.store.load()
+    await lab.decide(ProducerIdsAllocated(2000))
+    assert lab.text("/latest_producer_id_block") == (
+        '{"version":1,"broker":4,"block_start":"1000","block_end":"1999"}'
+    )
+
+
+async def test_each_transaction_checks_the_epoch_of_the_term_and_the_version_of_a_state() -> None:
+    server = server_with_brokers(b1=9091)
+    put_topic(server, "t", [1, 2])
+    lab = Lab(server)
+    await lab.store.load()
+    await lab.decide(led(2, 1, (2,), 1))
+
+    check, written = server.transactions[-1]
+    assert check == Check(paths.CONTROLLER_EPOCH, 0)
+    assert isinstance(written, Set)
+    assert (written.path, written.version) == ("/brokers/topics/t/partitions/0/state", 0)
+
+
+async def test_what_was_only_looked_at_is_not_written() -> None:
+    server = server_with_brokers(b1=9091)
+    put_topic(server, "t", [1, 2])
+    lab = Lab(server)
+    await lab.store.load()
+    await lab.decide(led(1, 0, (1, 2), 0))
+    assert server.transactions == []
+
+
+@pytest.mark.parametrize("how", ["epoch", "state", "session", "connection"])
+async def test_a_term_that_is_over_writes_nothing_and_says_so(how: str) -> None:
+    server = server_with_brokers(b1=9091)
+    put_topic(server, "t", [1, 2])
+    lab = Lab(server)
+    await lab.store.load()
+    path = paths.partition_state_path("t", 0)
+    if how == "epoch":
+        server.put(paths.CONTROLLER_EPOCH, b"8")
+    elif how == "state":
+        server.put(path, server.znodes[path])
+    elif how == "session":
+        lab.zookeeper.connect()
+    else:
+        lab.zookeeper.lose()
+    before = server.znodes[path]
+
+    with pytest.raises(TermEndedError):
+        await lab.decide(led(2, 1, (2,), 1))
+    assert server.znodes[path] == before

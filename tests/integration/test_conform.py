@@ -1,0 +1,63 @@
+"""jbodlab is judged by the answers of Apache Kafka; the list of known differences is exact."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jbodlab.conformance.known_differences import known_differences
+from jbodlab.conformance.trial import RELEASES
+from jbodlab.processes.lab_spec import LabShape
+from tests.conformance.apache import CONFIGS
+from tests.integration.labs import running_lab
+
+SHAPE = LabShape(configs=CONFIGS | {"auto.create.topics.enable": "false"})
+SHAPES = {
+    "kafka-3.9": replace(SHAPE, emulate=dict.fromkeys(range(1, 1 + SHAPE.brokers), "3.9")),
+    "kafka-4.3": SHAPE,
+}
+"""By the release that judges; without one to emulate a broker announces all that it knows."""
+RACES = (24,)
+"""Numbers of differences that show only where a request overtakes the one before it."""
+
+
+def judged(server: str, release: str) -> Mapping[str, Any]:
+    command = [
+        *(sys.executable, "-m", "jbodlab", "conform", "--json", "--bootstrap-server", server),
+        *("--against", release, "--known-differences", "jbodlab"),
+    ]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode in {0, 12}, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.integration
+@pytest.mark.sampled_among("jbodlab before the judge", kept=0)
+def test_what_differs_from_both_releases_is_known_and_what_is_known_differs(
+    tmp_path: Path,
+) -> None:
+    found: list[Mapping[str, Any]] = []
+    for release, shape in SHAPES.items():
+        with running_lab(tmp_path / release, shape) as lab:
+            found.append(judged(lab.servers[0], release))
+    assert list(SHAPES) == list(RELEASES)
+    cases = [case for each in found for case in each["cases"]]
+    assert [(case["case"], case["about"]) for case in cases if case["outcome"] == "violation"] == []
+    assert [each["left_behind"] for each in found] == [[], []]
+    met = [(number, case["case"]) for case in cases for number in case.get("known_differences", ())]
+    stale = [
+        (known.number, pattern)
+        for known in known_differences("jbodlab")
+        for pattern in known.cases
+        if known.number not in RACES
+        and not any(number == known.number and fnmatchcase(name, pattern) for number, name in met)
+    ]
+    assert stale == []

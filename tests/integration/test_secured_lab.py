@@ -1,0 +1,88 @@
+# confluent-kafka and kafka-python have types in part only.
+# pyright: reportMissingTypeStubs=false, reportUnknownMemberType=false, reportUnknownVariableType=false
+# pyright: reportUnknownArgumentType=false
+"""``secure=True``: the guide's clients come in by their files, commands by none, others do not."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+
+import jbodlab
+from tests.deadlines import DEADLINE_S
+from tests.integration.labs import FAST, PATIENT_MS
+from tests.jbodlab import command_line
+
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "how-to" / "secure.md"
+PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+_IMPORT = re.compile(r"from (kafka|aiokafka|confluent_kafka) import")
+CLIENTS = [_IMPORT.findall(text)[0] for text in PROGRAMS]
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory: pytest.TempPathFactory) -> Generator[jbodlab.Cluster]:
+    folder = tmp_path_factory.mktemp("lab")
+    with jbodlab.Cluster(
+        brokers=1,
+        log_dirs=1,
+        secure=True,
+        configs=FAST,
+        session_timeout_ms=PATIENT_MS,
+        folder=folder,
+    ) as cluster:
+        cluster.create_topic("orders")
+        yield cluster
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=CLIENTS)
+def test_a_program_of_the_guide_writes_by_its_file(secured: jbodlab.Cluster, program: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=secured.client_file("admin.properties").parent,
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_S,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "orders-0\n"), done.stderr
+
+
+def test_every_client_of_python_has_a_program() -> None:
+    assert CLIENTS == ["kafka", "aiokafka", "confluent_kafka"]
+
+
+def test_commands_need_no_options_and_show_no_secret(secured: jbodlab.Cluster) -> None:
+    config = ("--config", str(secured.folder / "cluster.yaml"))
+    listed = command_line.jbodlab("topics", "list", *config)
+    assert "orders" in listed.stdout
+    described = command_line.jbodlab("status", "--json", *config)
+    secrets = secured.client_file("admin.properties").parents[1] / "users"
+    logs = "".join(each.read_text() for each in secured.folder.glob("data/run/*/*.log"))
+    assert "listening" in logs
+    for line in secrets.read_text().split():
+        password = line.partition(":")[2]
+        assert password not in logs + described.stdout + secured.story()
+
+
+def test_who_may_not_is_told_so(secured: jbodlab.Cluster) -> None:
+    where = ("--bootstrap-server", secured.bootstrap_servers, "--command-config")
+    alice = command_line.jbodlab(
+        "kafka-topics", "--describe", *where, str(secured.client_file("alice.properties"))
+    )
+    assert "orders" not in alice.stdout
+    admin = command_line.jbodlab(
+        "kafka-topics", "--describe", *where, str(secured.client_file("admin.properties"))
+    )
+    assert "Topic: orders" in admin.stdout
+
+
+def test_a_file_that_there_is_not_is_named_with_those_that_there_are(
+    secured: jbodlab.Cluster,
+) -> None:
+    with pytest.raises(jbodlab.LabError, match=r"no client file bob\.properties, only admin"):
+        secured.client_file("bob.properties")

@@ -1,0 +1,29 @@
+"""Mutants of what a broker knows of its logs, and takes into them."""
+
+from __future__ import annotations
+
+from broker.core.leader_epochs import LeaderEpochs
+from broker.core.log_positions import RaisedStart
+from broker.core.partition import Partition
+from protocol.errors import ErrorCode
+
+
+class HoardingPartition(Partition):
+    """Keeps the leader epochs of records that are deleted."""
+
+    __slots__ = ()
+
+    def raise_log_start(self, offset: int) -> RaisedStart | None:
+        kept = self.epochs.entries
+        raised = super().raise_log_start(offset)
+        self.epochs = LeaderEpochs(kept)
+        return raised if raised is None else raised._replace(epochs=kept)
+
+
+class AcceptingPartition(Partition):
+    """Appends whatever the Isr is, and answers that it was too small."""
+
+    __slots__ = ()
+
+    def check_append(self, acks: int) -> ErrorCode:
+        return ErrorCode.NONE
