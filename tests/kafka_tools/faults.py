@@ -22,15 +22,21 @@ def take_offline(lab: Lab, broker: int, topic: str) -> str:
     return path
 
 
-def bring_back(lab: Lab, broker: int, path: str) -> None:
-    """Repair a log dir; return once the broker serves from it."""
+def bring_back(lab: Lab, broker: int, topic: str, path: str) -> None:
+    """Repair the log dir that holds a replica; return once everybody has heard that it is back.
+
+    The broker serves from it earlier than that, while the controller still elects without it.
+    """
     lab.control(broker).heal(path)
     lab.control(broker).restart(path)
 
-    def is_online(admin: ClusterAdmin) -> bool:
-        return all(view.is_online for view in admin.log_dirs(broker) if view.path == path)
+    def is_known(admin: ClusterAdmin) -> bool:
+        views = [admin.view(each, [topic]).partition(topic, 0) for each in (1, 2, 3)]
+        return all(broker not in view.offline_replicas for view in views) and all(
+            view.is_online for view in admin.log_dirs(broker) if view.path == path
+        )
 
-    lab.cluster.wait_until(is_online, f"{path} is back")
+    lab.cluster.wait_until(is_known, f"{path} of broker {broker} is back")
 
 
 @contextmanager
@@ -40,5 +46,5 @@ def offline(lab: Lab, broker: int, topic: str) -> Generator[str]:
     try:
         yield path
     finally:
-        bring_back(lab, broker, path)
+        bring_back(lab, broker, topic, path)
         lab.wait_for_full_isr(topic)

@@ -176,7 +176,7 @@ def test_only_an_unclean_election_makes_a_replica_lead_that_was_behind(
         failed("UNCLEAN", f"{topic}-0", "EligibleLeadersNotAvailableException: ")
     )
 
-    bring_back(lab, 2, second)
+    bring_back(lab, 2, topic, second)
     assert lab.partition(topic).leader == -1
     assert tools.run(f"{elect} preferred").out.startswith(
         failed("PREFERRED", f"{topic}-0", "PreferredLeaderNotAvailableException: ")
@@ -185,7 +185,7 @@ def test_only_an_unclean_election_makes_a_replica_lead_that_was_behind(
     assert tools.run(f"{elect} unclean") == Printed(0, done)
     assert lab.partition(topic).leader == 2
 
-    bring_back(lab, 1, first)
+    bring_back(lab, 1, topic, first)
     lab.wait_for_full_isr(topic)
     lost = tools.run(f"kafka-get-offsets --topic {topic}")
     assert lost == Printed(0, f"{topic}:0:0\n")
