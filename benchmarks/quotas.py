@@ -4,7 +4,9 @@
 """How well quotas hold: ``python -m benchmarks.quotas [--peer kafka]`` prints one table.
 
 A producer and a consumer go as fast as they can against a quota. What counts is the rate of records
-for ``--seconds`` from ``--settle`` on, when what a silent client may do at once is used up.
+for ``--seconds`` from ``--settle`` on, when what a silent client may do at once is used up. Kafka's
+quotas let a client have ten seconds' worth in one go and then nothing for as long, so that a rate
+means something over many such rounds only.
 """
 
 from __future__ import annotations
@@ -65,13 +67,13 @@ class Span(NamedTuple):
 @click.option("--peer", type=click.Choice(["kafka"]), help="Measure Apache Kafka 3.9.2 too.")
 @click.option("--rate", default=1_000_000, show_default=True, help="Bytes a second.")
 @click.option("--settle", default=15.0, show_default=True, help="Seconds before it counts.")
-@click.option("--seconds", default=30.0, show_default=True, help="Seconds that count.")
+@click.option("--seconds", default=120.0, show_default=True, help="Seconds that count.")
 def main(*, peer: str | None, rate: int, settle: float, seconds: float) -> None:
     """Hold a producer and a consumer to a rate and print what they obtained."""
     makers: list[Callable[[Path], Target]] = [JbodlabTarget]
     if peer is not None:
         makers.append(partial(KafkaPeer, BUILD_DIR))
-    table = Table("target", "quota", "asked B/s", "obtained B/s", "obtained : asked")
+    table = Table("target", "quota", "asked B/s", "obtained B/s", "share")
     try:
         for maker in makers:
             for name, held in _measured(maker, rate, Span(settle, seconds)):
