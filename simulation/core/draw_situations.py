@@ -26,6 +26,7 @@ from simulation.core import actions
 from simulation.core.actions import Action, AlterConfigs, Clear, CreateTopic, Fault
 from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.draw_faults import FaultScope, TimedAction
+from simulation.core.draw_late import draw_late_failure, draw_late_requests
 from simulation.core.draw_requests import draw_requests
 from simulation.core.draw_settings import SOURCE_LOG_DIR
 from simulation.core.features import Features, Situation
@@ -329,6 +330,8 @@ _SITUATIONS: Final[Mapping[str, Callable[[Dice, FaultScope, int], list[Lane]]]] 
     Situation.FAILING_MOVE: _failing_move,
     Situation.CONTROLLER_ENDS: _controller_ends,
     Situation.REQUEST_FAULTS: draw_requests,
+    Situation.LATE_FAILURE: draw_late_failure,
+    Situation.LATE_REQUESTS: draw_late_requests,
 }
 
 

@@ -64,4 +64,6 @@ PERCENTS: Final[Mapping[str, int]] = {
     "groups": 10,
     "transactions": 10,
     "request_faults": 15,
+    "late_failure": 15,
+    "late_requests": 15,
 }

@@ -62,6 +62,10 @@ class Situation(StrEnum):
     """The disk under a coordinator fails while a transaction is under way."""
     REQUEST_FAULTS = "request_faults"
     """Brokers refuse, delay, cut off or hold back what clients ask."""
+    LATE_FAILURE = "late_failure"
+    """A log dir fails, and its broker's news of that reach the controller late."""
+    LATE_REQUESTS = "late_requests"
+    """What the controller asks of a broker arrives late."""
 
 
 _SETTING_PERCENT: Final = 20
@@ -89,6 +93,8 @@ USUAL_PERCENTS: Final[Mapping[str, int]] = {
     Situation.GROUPS: _COORDINATION_PERCENT,
     Situation.TRANSACTIONS: _COORDINATION_PERCENT,
     Situation.REQUEST_FAULTS: _PLOT_PERCENT,
+    Situation.LATE_FAILURE: _PLOT_PERCENT,
+    Situation.LATE_REQUESTS: _PLOT_PERCENT,
 }
 """What the table begins with, and goes back to where no sweep asks for more."""
 FEATURES: Final = tuple(USUAL_PERCENTS)

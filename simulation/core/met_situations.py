@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Final
 
 from protocol.configs.names import THROTTLED_RATES, THROTTLED_REPLICAS
-from protocol.faults.model import CONTROLLER_NODE, DiskFault
+from protocol.faults.model import CONTROLLER_NODE, DiskFault, broker_node
 from protocol.faults.requests import RequestFault
 from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
@@ -22,7 +22,7 @@ from simulation.core.draw_situations import WITHIN_MS
 from simulation.core.features import Situation
 from simulation.core.history import Commit, Function, Kind, Order, Txn
 from simulation.core.plan import Plan
-from simulation.core.planned_situations import MANY_MOVES
+from simulation.core.planned_situations import MANY_MOVES, late_links
 from simulation.core.samples import LogSample, PartitionSample, Role
 
 _WITHIN_US: Final = WITHIN_MS * 1000
@@ -272,6 +272,26 @@ def _had_request_faults(run: _Run) -> bool:
     )
 
 
+def _had_late_failure(run: _Run) -> bool:
+    """Tell whether a log dir failed whose broker's words were late at some time."""
+    late = {
+        rule.source
+        for name, rule in late_links(run.plan.actions)
+        if rule.target == CONTROLLER_NODE and run.hits.get(name)
+    }
+    return any(
+        not sample.is_online and broker_node(sample.broker) in late
+        for sample in run.evidence.samples.log_dirs
+    )
+
+
+def _had_late_requests(run: _Run) -> bool:
+    """Tell whether the controller's words were late, in a run in which it was given orders."""
+    links = late_links(run.plan.actions)
+    is_late = any(rule.source == CONTROLLER_NODE and run.hits.get(name) for name, rule in links)
+    return is_late and bool(run.orders)
+
+
 _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.KEYED_RECORDS: _is_compacted,
     Situation.COMPRESSION: _is_compressed,
@@ -288,6 +308,8 @@ _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.GROUPS: _had_failing_offsets,
     Situation.TRANSACTIONS: _had_failing_transactions,
     Situation.REQUEST_FAULTS: _had_request_faults,
+    Situation.LATE_FAILURE: _had_late_failure,
+    Situation.LATE_REQUESTS: _had_late_requests,
 }
 
 

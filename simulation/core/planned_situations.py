@@ -5,12 +5,12 @@ Whether a run came to them is another question (``met_situations``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from protocol.configs.names import THROTTLED_RATES, THROTTLED_REPLICAS, UNCLEAN_ELECTION
-from protocol.faults.model import CONTROLLER_NODE, DiskFault
+from protocol.faults.model import CONTROLLER_NODE, DiskFault, NetworkFault, NetworkMode
 from protocol.faults.requests import RequestFault
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.actions import (
@@ -28,6 +28,7 @@ from simulation.core.actions import (
     Stop,
     When,
 )
+from simulation.core.draw_late import LATE_MS_MIN
 from simulation.core.draw_situations import FATAL, WITHIN_MS
 from simulation.core.features import Situation
 from simulation.core.plan import Plan
@@ -197,6 +198,34 @@ def _has_request_faults(_plan: Plan, timed: list[TimedStep]) -> bool:
     )
 
 
+def late_links(timed: Iterable[Action]) -> list[tuple[str, NetworkFault]]:
+    """Return name and rule of the faults that make one way of a link late, another world late."""
+    return [
+        (action.name, action.rule)
+        for action in timed
+        if isinstance(action, Fault)
+        and isinstance(action.rule, NetworkFault)
+        and action.rule.mode is NetworkMode.LATENCY
+        and not action.rule.both_ways
+        and action.rule.latency_ms >= LATE_MS_MIN
+    ]
+
+
+def _has_late_failure(_plan: Plan, timed: list[TimedStep]) -> bool:
+    late = [
+        rule.source
+        for _, rule in late_links(each.action for each in timed)
+        if rule.target == CONTROLLER_NODE
+    ]
+    return any(rule.node in late and rule.mode in FATAL for _, rule in _disk_faults(timed))
+
+
+def _has_late_requests(_plan: Plan, timed: list[TimedStep]) -> bool:
+    links = late_links(each.action for each in timed)
+    is_late = any(rule.source == CONTROLLER_NODE for _, rule in links)
+    return is_late and any(_is_order(each.action) for each in timed)
+
+
 _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.KEYED_RECORDS: _has_keyed_records,
     Situation.COMPRESSION: _has_compression,
@@ -213,6 +242,8 @@ _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.GROUPS: _has_groups,
     Situation.TRANSACTIONS: _has_transactions,
     Situation.REQUEST_FAULTS: _has_request_faults,
+    Situation.LATE_FAILURE: _has_late_failure,
+    Situation.LATE_REQUESTS: _has_late_requests,
 }
 
 

@@ -24,6 +24,8 @@ WITH_LANES = (
     Situation.FAILING_MOVE,
     Situation.CONTROLLER_ENDS,
     Situation.REQUEST_FAULTS,
+    Situation.LATE_FAILURE,
+    Situation.LATE_REQUESTS,
 )
 
 

@@ -26,6 +26,14 @@ steps:
   - {fault: {id: late, broker: 1, mode: delay, delay_ms: 5}}
 """
 
+LATE = """
+name: p
+shows: x.
+cluster: {topics: [{name: orders}]}
+steps:
+  - {fault: {id: late, mode: latency, from: ENDS, both_ways: false, latency_ms: 1000}}
+"""
+
 
 def met(story: Story, plan: Plan = NOTHING) -> tuple[Situation, ...]:
     return met_situations(plan, story.evidence, {}, {})
@@ -171,3 +179,25 @@ def test_a_coordinators_log_dir_failed_while_somebody_asked_for_something(
     story.at(failed_s)
     story.samples.log_dirs.append(LogDirSample(story.now_us, 1, "d1", is_online=False))
     assert met(story) == ((situation,) if is_met else ())
+
+
+@pytest.mark.parametrize(
+    ("hits", "is_online", "is_met"), [(1, False, True), (0, False, False), (1, True, False)]
+)
+def test_news_of_a_failure_were_late_where_the_link_was_slow_for_somebody(
+    hits: int, is_online: bool, is_met: bool
+) -> None:
+    plan = parse_plan(LATE.replace("ENDS", "broker-1, to: controller"), source="p")
+    story = Story()
+    story.samples.log_dirs.append(LogDirSample(SECOND_US, 1, "d1", is_online))
+    found = met_situations(plan, story.evidence, {}, {"late": hits})
+    assert (Situation.LATE_FAILURE in found) == is_met
+
+
+@pytest.mark.parametrize("hits", [0, 1])
+def test_requests_were_late_where_the_link_was_slow_and_orders_were_given(hits: int) -> None:
+    plan = parse_plan(LATE.replace("ENDS", "controller, to: broker-1"), source="p")
+    story = Story().at(1)
+    story.order(Function.DELETE_TOPIC, Order("orders"))
+    found = met_situations(plan, story.evidence, {}, {"late": hits})
+    assert (Situation.LATE_REQUESTS in found) == bool(hits)

@@ -45,6 +45,17 @@ steps:
 """
 
 
+LATE = """
+name: p
+shows: x.
+cluster: {topics: [{name: orders}]}
+steps:
+  - {at: 1s, fault: {id: late, mode: latency, from: ENDS, both_ways: false, latency_ms: LATENCY}}
+  - {at: 2s, fault: {id: broken, broker: 1, log_dir: d1, mode: eio}}
+  - {at: 2s, delete_topic: orders}
+"""
+
+
 def planned(text: str, **values: str) -> list[Situation]:
     for name, value in values.items():
         text = text.replace(name, value)
@@ -97,3 +108,27 @@ def test_a_disk_breaks_under_a_coordinator_that_somebody_needs(
     text = COORDINATOR.replace("TOPIC", topic)
     assert planned(text, CLIENT=client) == [situation]
     assert planned(text, CLIENT="kind: consume") == []
+
+
+@pytest.mark.parametrize(
+    ("ends", "is_late"),
+    [
+        ("broker-1, to: controller", True),
+        ("broker-2, to: controller", False),
+        ("controller, to: broker-1", False),
+    ],
+)
+def test_a_failure_is_late_where_the_broker_of_the_log_dir_reaches_the_controller_late(
+    ends: str, is_late: bool
+) -> None:
+    assert (Situation.LATE_FAILURE in planned(LATE, ENDS=ends, LATENCY="1000")) == is_late
+    assert Situation.LATE_FAILURE not in planned(LATE, ENDS=ends, LATENCY="100")
+
+
+@pytest.mark.parametrize(
+    ("ends", "is_late"), [("controller, to: broker-1", True), ("broker-1, to: controller", False)]
+)
+def test_requests_are_late_where_the_controller_reaches_a_broker_late(
+    ends: str, is_late: bool
+) -> None:
+    assert (Situation.LATE_REQUESTS in planned(LATE, ENDS=ends, LATENCY="1000")) == is_late
