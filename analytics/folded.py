@@ -49,19 +49,17 @@ class Folding(NamedTuple):
     odd: DataFrame | None
     """Lines of files that are not read again: table, line, file, version."""
     files: Mapping[str, FoldedFile] | None
-    """All files of the new report, by name; None: it remembers none."""
+    """All files of the new report, by name; None: it remembers none.
 
-    def line_counts(self) -> Counter[str]:
-        """Return how many lines all files have, by table."""
-        counts: Counter[str] = Counter()
-        for file, folded in (self.files or {}).items():
-            counts[table_of(file)] += folded.line_count
-        return counts
+    A file that grew since it was listed may say too few lines: the next report reads it again.
+    """
+    kept_lines: Mapping[str, int]
+    """How many lines the files have that are not read again, by table."""
 
 
 def whole(source: Source) -> Folding:
     """Return the folding of a report that reads everything, and remembers nothing."""
-    return Folding(source, {}, None, None)
+    return Folding(source, {}, None, None, {})
 
 
 def only_new(spark: SparkSession, source: Source, dump: str, out: str) -> Folding:
@@ -84,7 +82,10 @@ def only_new(spark: SparkSession, source: Source, dump: str, out: str) -> Foldin
     lines_of = partial(_lines_of, spark, new)
     rows = {table: _rows(spark, out, table) for table in TABLE_SCHEMAS} if known else {}
     odd = _odd(spark, out, sorted(known.keys() - kept.keys())) if known else None
-    return Folding(source._replace(lines_of=lines_of), rows, odd, kept | read)
+    kept_lines: Counter[str] = Counter()
+    for file, folded in kept.items():
+        kept_lines[table_of(file)] += folded.line_count
+    return Folding(source._replace(lines_of=lines_of), rows, odd, kept | read, kept_lines)
 
 
 def folded_text(files: Mapping[str, FoldedFile]) -> str:

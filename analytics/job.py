@@ -330,9 +330,8 @@ def _duplicate_counts(
     folding: Folding, counts: Mapping[str, Counts], found_checks: Sequence[RowDict]
 ) -> dict[str, int]:
     """Return how many good lines told of a row that another one had told of, by table."""
-    lines = {table: each.lines for table, each in counts.items()}
-    if folding.files is not None:
-        lines |= folding.line_counts()
+    kept = folding.kept_lines
+    lines = {table: each.lines + kept.get(table, 0) for table, each in counts.items()}
     for row in found_checks:
         if row[c.CHECK] == c.SET_ASIDE:
             lines[row[c.TABLE]] -= row[c.ROW_COUNT]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 
@@ -18,37 +19,58 @@ from jbodlab.spark_job import follow_dump, read_report, run_report
 @click.option("--from", "topic", metavar="kafka://HOST:PORT", help="The metrics topic, instead.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where tables and pictures go.")
 @click.option("--plan", help="Score a plan of kafka-reassign-partitions (JSON) before and after.")
+@click.option("--new", "is_only_new", is_flag=True, help="Parse only files new since last time.")
 @click.option("--tables", "form", flag_value="tables", help="Print every table, not ten lines.")
 @click.option("--live", "form", flag_value="live", help="Follow the running cluster, to Ctrl-C.")
 @lab_command
-def report(
-    lab: Lab,
-    dump: Path | None,
-    topic: str | None,
-    out: Path | None,
-    plan: str | None,
-    form: str | None,
-) -> None:
+def report(lab: Lab, **options: Any) -> None:
     """Aggregate the brokers' metric rows: the lines that matter, tables, and a page of pictures.
 
     The page is one HTML file that opens without a network.
     """
-    if topic is not None and (dump is not None or form == "live"):
-        raise click.UsageError(
-            "--from reads a topic as it is now: give it without --dump and --live, or follow it "
-            f"with python -m {analytics.__name__}.follow"
-        )
-    dump_dir = dump or Path(lab.cluster.spec.metrics.dump_dir)
-    out_dir = out or lab.cluster.run_dir.parent.parent / "report"
-    if form == "live":
+    asked = _Asked(**options)
+    asked.check()
+    dump_dir = asked.dump or Path(lab.cluster.spec.metrics.dump_dir)
+    out_dir = asked.out or lab.cluster.run_dir.parent.parent / "report"
+    if asked.form == "live":
         follow_dump(dump_dir, out_dir)
         return
     with lab.working("Spark is at work"):
-        text = run_report(topic or dump_dir, out_dir, *(() if plan is None else ("--plan", plan)))
+        text = run_report(asked.topic or dump_dir, out_dir, *asked.job_options())
     found = read_report(text, lab.config_path.absolute().parent)
     if lab.is_json:
         click.echo(json.dumps({"tables": str(out_dir), "report": json.loads(text)}, indent=2))
-    elif form == "tables":
+    elif asked.form == "tables":
         print_report(found, lab.console)
     else:
         print_findings(found, lab.console)
+
+
+class _Asked(NamedTuple):
+    """What the options say."""
+
+    dump: Path | None
+    topic: str | None
+    out: Path | None
+    plan: str | None
+    form: str | None
+    is_only_new: bool
+
+    def check(self) -> None:
+        """Refuse what does not go together.
+
+        Raises:
+            click.UsageError: with what to do instead.
+        """
+        if self.topic is not None and (self.dump is not None or self.form == "live"):
+            raise click.UsageError(
+                "--from reads a topic as it is now: give it without --dump and --live, or follow "
+                f"it with python -m {analytics.__name__}.follow"
+            )
+        if self.is_only_new and (self.topic is not None or self.form == "live"):
+            raise click.UsageError("--new reads a dump folder: give it without --from and --live")
+
+    def job_options(self) -> list[str]:
+        """Return what the Spark job is told beside places."""
+        plan = [] if self.plan is None else ["--plan", self.plan]
+        return [*plan, *(["--new"] if self.is_only_new else [])]

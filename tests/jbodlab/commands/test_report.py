@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from jbodlab.errors import ExitCode
 from jbodlab.processes.lab_spec import write_lab_spec
 from tests.jbodlab.command_line import jbodlab, one_line
@@ -28,3 +30,31 @@ def test_what_is_no_topic_is_told_how_to_write_one(tmp_path: Path) -> None:
     result = jbodlab("report", "--from", "host:1", "--config", str(write_lab_spec(tmp_path)))
     assert result.exit_code == ExitCode.FAILED
     assert "write kafka://HOST:PORT" in " ".join(result.stderr.split())
+
+
+def test_only_new_files_are_read_of_a_dump_that_is_not_followed(tmp_path: Path) -> None:
+    config = ("--config", str(write_lab_spec(tmp_path)))
+    for other in (("--from", "kafka://host:1"), ("--live",)):
+        result = jbodlab("report", "--new", *other, *config)
+        assert result.exit_code == ExitCode.USAGE
+        assert "--new reads a dump folder" in " ".join(result.stderr.split())
+
+
+def test_the_job_is_told_the_plan_and_to_read_only_new_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+
+    def job(_place: Path, _out: Path, *more: str) -> str:
+        told.extend(more)
+        raise JobStoppedError
+
+    monkeypatch.setattr("jbodlab.commands.report.run_report", job)
+    config = ("--config", str(write_lab_spec(tmp_path)))
+    result = jbodlab("report", "--new", "--plan", "plan.json", *config)
+    assert isinstance(result.exception, JobStoppedError)
+    assert told == ["--plan", "plan.json", "--new"]
+
+
+class JobStoppedError(Exception):
+    """The job is not run here."""
