@@ -28,7 +28,7 @@ def report(lab: Lab, **options: Any) -> None:
 
     The page is one HTML file that opens without a network.
     """
-    asked = _Asked(**options)
+    asked = ReportOptions(**options)
     asked.check()
     dump_dir = asked.dump or Path(lab.cluster.spec.metrics.dump_dir)
     out_dir = asked.out or lab.cluster.run_dir.parent.parent / "report"
@@ -46,7 +46,7 @@ def report(lab: Lab, **options: Any) -> None:
         print_findings(found, lab.console)
 
 
-class _Asked(NamedTuple):
+class ReportOptions(NamedTuple):
     """What the options say."""
 
     dump: Path | None

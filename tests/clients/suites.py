@@ -130,7 +130,7 @@ def _result(
     counts = {"passed": 0, "skipped": 0}
     for case in cases:
         skipped = case.find("skipped")
-        if case.find("failure") is not None or case.find("error") is not None:
+        if _failure(case) is not None:
             failed.append(case.get("name", ""))
             continue
         counts["passed" if skipped is None else "skipped"] += 1
@@ -138,12 +138,26 @@ def _result(
     bugs = [name for name in failed if name not in not_served]
     stale = [name for name in not_served if name not in failed]
     if bugs or not counts["passed"]:
-        return ItemResult(item, passed=False, told=f"{told}, failed: {', '.join(bugs)}")
+        why = [_why(case) for case in cases if case.get("name") in bugs]
+        return ItemResult(item, passed=False, told=f"{told}, failed: {', '.join(why)}")
     if stale:
         return ItemResult(item, passed=False, told=f"{', '.join(stale)} passes: say so")
     if failed:
         told += f", {len(failed)} not served ({', '.join(not_served.values())})"
     return ItemResult(item, passed=True, told=told)
+
+
+def _failure(case: ElementTree.Element) -> ElementTree.Element | None:
+    found = case.find("failure")
+    return case.find("error") if found is None else found
+
+
+def _why(case: ElementTree.Element) -> str:
+    """Return the name of a test that failed, with the first line of the reason."""
+    failure = _failure(case)
+    message = "" if failure is None else failure.get("message", "")
+    name = case.get("name", "")
+    return f"{name} ({message.splitlines()[0]})" if message else name
 
 
 def _file(case: ElementTree.Element) -> str:

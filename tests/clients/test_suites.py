@@ -23,6 +23,14 @@ def test_any_other_miss_is_one() -> None:
     assert (result.passed, result.told) == (False, "1 passed, 1 skipped, failed: c")
 
 
+def test_a_miss_is_told_with_the_first_line_of_its_reason() -> None:
+    failure = '<failure message="AssertionError: timeout&#10;more"/>'
+    result, _ = judged(
+        f'<testsuite>{PASSED}{EXPECTED}<testcase name="c">{failure}</testcase></testsuite>'
+    )
+    assert result.told.endswith("failed: c (AssertionError: timeout)")
+
+
 def test_a_test_of_sasl_that_is_skipped_for_anything_but_its_version_is_told() -> None:
     skipped = SASL.replace(
         "/>", '><skipped message="Testing on external Kafka Broker"/></testcase>'

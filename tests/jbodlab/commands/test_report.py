@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
+from jbodlab.commands.report import ReportOptions
 from jbodlab.errors import ExitCode
 from jbodlab.processes.lab_spec import write_lab_spec
 from tests.jbodlab.command_line import jbodlab, one_line
@@ -40,21 +39,9 @@ def test_only_new_files_are_read_of_a_dump_that_is_not_followed(tmp_path: Path) 
         assert "--new reads a dump folder" in " ".join(result.stderr.split())
 
 
-def test_the_job_is_told_the_plan_and_to_read_only_new_files(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: list[str] = []
-
-    def job(_place: Path, _out: Path, *more: str) -> str:
-        told.extend(more)
-        raise JobStoppedError
-
-    monkeypatch.setattr("jbodlab.commands.report.run_report", job)
-    config = ("--config", str(write_lab_spec(tmp_path)))
-    result = jbodlab("report", "--new", "--plan", "plan.json", *config)
-    assert isinstance(result.exception, JobStoppedError)
-    assert told == ["--plan", "plan.json", "--new"]
-
-
-class JobStoppedError(Exception):
-    """The job is not run here."""
+def test_the_job_is_told_the_plan_and_to_read_only_new_files() -> None:
+    asked = ReportOptions(
+        dump=None, topic=None, out=None, plan="plan.json", form=None, is_only_new=True
+    )
+    assert asked.job_options() == ["--plan", "plan.json", "--new"]
+    assert asked._replace(plan=None, is_only_new=False).job_options() == []
