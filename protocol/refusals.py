@@ -19,7 +19,12 @@ from protocol.messages.acls import (
     DescribeAclsRequest,
     DescribeAclsResponse,
 )
-from protocol.messages.cluster import DescribeClusterRequest, DescribeClusterResponse
+from protocol.messages.cluster import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+)
 from protocol.messages.configs import (
     AlterConfigsRequest,
     AlterConfigsResponse,
@@ -293,6 +298,13 @@ def refuse_describe_cluster(
 ) -> DescribeClusterResponse:
     """Put the error at the top."""
     return DescribeClusterResponse(error_code=error.code, error_message=error.message or None)
+
+
+def refuse_describe_quorum(
+    _request: DescribeQuorumRequest, _version: int, error: KafkaError
+) -> DescribeQuorumResponse:
+    """Put the error at the top."""
+    return DescribeQuorumResponse(error_code=error.code, error_message=error.message or None)
 
 
 def refuse_list_config_resources(

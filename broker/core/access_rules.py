@@ -357,6 +357,7 @@ RULES: Final[dict[str, Rule]] = {
     "AlterPartitionReassignments": _ALTER,
     "ListPartitionReassignments": _DESCRIBE,
     "OffsetDelete": _offset_delete,
+    "DescribeQuorum": _DESCRIBE,
     "DescribeCluster": free,
     "DescribeProducers": _each(Op.READ, Kind.TOPIC, "topics", "name"),
     "DescribeTransactions": _each(Op.DESCRIBE, Kind.TRANSACTIONAL_ID, "transactional_ids"),

@@ -16,6 +16,7 @@ from broker.core.client_quotas.mutations import Admission, Mutations
 from broker.handlers import Client, PassedOn, handles, handles_client
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.acls import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
+from protocol.messages.cluster import DescribeQuorumRequest
 from protocol.messages.elections import ElectLeadersRequest
 from protocol.messages.quotas import AlterClientQuotasRequest, DescribeClientQuotasRequest
 from protocol.messages.reassignments import (
@@ -42,6 +43,7 @@ from protocol.refusals import (
     refuse_delete_topics,
     refuse_describe_acls,
     refuse_describe_client_quotas,
+    refuse_describe_quorum,
     refuse_describe_scram_credentials,
     refuse_elect_leaders,
     refuse_list_reassignments,
@@ -61,6 +63,7 @@ _TABLE: Final = (
     PassedOn(ElectLeadersRequest, "0-2", refuse_elect_leaders),
     PassedOn(AlterPartitionReassignmentsRequest, "0-1", refuse_reassignments),
     PassedOn(ListPartitionReassignmentsRequest, "0", refuse_list_reassignments),
+    PassedOn(DescribeQuorumRequest, "0-2", refuse_describe_quorum),
     PassedOn(DescribeAclsRequest, "0-3", refuse_describe_acls),
     PassedOn(CreateAclsRequest, "0-3", refuse_create_acls),
     PassedOn(DeleteAclsRequest, "0-3", refuse_delete_acls),

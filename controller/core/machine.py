@@ -47,12 +47,13 @@ from controller.core.events import (
 from controller.core.hearing import begin as begin_to_listen
 from controller.core.hearing import expire, take
 from controller.core.placement import RandomSource
+from controller.core.quorum import describe_quorum
 from controller.core.run_state import Hearing, RunState, Waiting, WantedTopic
 from controller.core.settings import Settings
 from controller.core.state import ClusterState
 from controller.core.step import Step
 from protocol.messages.acls import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest
-from protocol.messages.cluster import DescribeClusterRequest
+from protocol.messages.cluster import DescribeClusterRequest, DescribeQuorumRequest
 from protocol.messages.configs import (
     AlterConfigsRequest,
     DescribeConfigsRequest,
@@ -106,6 +107,7 @@ SERVED: Final[dict[type[Any], Serve]] = {
     IncrementalAlterConfigsRequest: alter_configs.incremental_alter_configs,
     AlterConfigsRequest: alter_configs.alter_configs,
     DescribeClusterRequest: describe.describe_cluster,
+    DescribeQuorumRequest: describe_quorum,
     CreateAclsRequest: acls.create_acls,
     DescribeAclsRequest: acls.describe_acls,
     DeleteAclsRequest: acls.delete_acls,

@@ -4,7 +4,8 @@ Serves: CreateTopics (19), DeleteTopics (20), CreatePartitions (37), ElectLeader
 AlterPartitionReassignments (45), ListPartitionReassignments (46), DescribeConfigs (32),
 AlterConfigs (33), IncrementalAlterConfigs (44), DescribeCluster (60), ListConfigResources (74),
 DescribeAcls (29), CreateAcls (30), DeleteAcls (31), DescribeUserScramCredentials (50),
-AlterUserScramCredentials (51), DescribeClientQuotas (48), AlterClientQuotas (49).
+AlterUserScramCredentials (51), DescribeClientQuotas (48), AlterClientQuotas (49),
+DescribeQuorum (55).
 Differs from Kafka: DescribeConfigs of a broker has its dynamic configs only, as in KRaft; loggers
 are the brokers' own.
 ListConfigResources names groups, and users with SCRAM credentials: brokers know the rest.
@@ -27,6 +28,7 @@ from protocol.refusals import (
     refuse_describe_client_quotas,
     refuse_describe_cluster,
     refuse_describe_configs,
+    refuse_describe_quorum,
     refuse_describe_scram_credentials,
     refuse_elect_leaders,
     refuse_incremental_alter_configs,
@@ -45,6 +47,7 @@ serve("DescribeConfigs", "0-4", refuse_describe_configs)
 serve("AlterConfigs", "0-2", refuse_alter_configs)
 serve("IncrementalAlterConfigs", "0-1", refuse_incremental_alter_configs)
 serve("DescribeCluster", "0-2", refuse_describe_cluster)
+serve("DescribeQuorum", "0-2", refuse_describe_quorum)
 serve("ListConfigResources", "0-1", refuse_list_config_resources)
 serve("DescribeAcls", "0-3", refuse_describe_acls)
 serve("CreateAcls", "0-3", refuse_create_acls)

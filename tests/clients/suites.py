@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tarfile
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -30,10 +30,6 @@ from tests.integration.labs import FAST
 CLIENT: Final = "kafka-python's suite"
 RELEASE: Final = "4.3"
 """What a broker of jbodlab claims to be, unless it is told otherwise."""
-NOT_SERVED: Final[Mapping[str, str]] = {
-    "test_describe_metadata_quorum": "KRaft's quorum",
-}
-"""Tests that ask for what docs/differences.md says is not there. A miss of any other is a bug."""
 DEADLINE_S: Final = 600
 _CONFIGS: Final = {
     "num.partitions": "4",
@@ -107,43 +103,32 @@ def _environment(lab: SecuredLab) -> dict[str, str]:
 def judged(report: str) -> tuple[ItemResult, ItemResult]:
     """Read pytest's report, of the tests of SASL and SSL for themselves.
 
-    All of ``NOT_SERVED`` has to fail, and nothing else. Of SASL and SSL none is skipped but by its
-    version; others may lack a library for a codec here.
+    Of SASL and SSL none is skipped but by its version; others may lack a library for a codec here.
     """
     cases = list(ElementTree.fromstring(report).iter("testcase"))
     secured = [case for case in cases if _file(case) in _SECURED]
     others = [case for case in cases if _file(case) not in _SECURED]
     names = [each.removeprefix("test_").removesuffix("_integration") for each in _SECURED]
     own = [case for case in secured if _is_skipped_here(case)]
-    result = _result(" and ".join(names), secured, {})
+    result = _result(" and ".join(names), secured)
     if own:
         not_run = ", ".join(case.get("name", "") for case in own)
         result = ItemResult(result.item, passed=False, told=f"{result.told}, not run: {not_run}")
-    return _result(_TESTS, others, NOT_SERVED), result
+    return _result(_TESTS, others), result
 
 
-def _result(
-    item: str, cases: Sequence[ElementTree.Element], not_served: Mapping[str, str]
-) -> ItemResult:
-    """Return how some tests went of which ``not_served`` are known to fail."""
+def _result(item: str, cases: Sequence[ElementTree.Element]) -> ItemResult:
     failed = list[str]()
     counts = {"passed": 0, "skipped": 0}
     for case in cases:
         skipped = case.find("skipped")
         if _failure(case) is not None:
-            failed.append(case.get("name", ""))
+            failed.append(_why(case))
             continue
         counts["passed" if skipped is None else "skipped"] += 1
     told = f"{counts['passed']} passed, {counts['skipped']} skipped"
-    bugs = [name for name in failed if name not in not_served]
-    stale = [name for name in not_served if name not in failed]
-    if bugs or not counts["passed"]:
-        why = [_why(case) for case in cases if case.get("name") in bugs]
-        return ItemResult(item, passed=False, told=f"{told}, failed: {', '.join(why)}")
-    if stale:
-        return ItemResult(item, passed=False, told=f"{', '.join(stale)} passes: say so")
-    if failed:
-        told += f", {len(failed)} not served ({', '.join(not_served.values())})"
+    if failed or not counts["passed"]:
+        return ItemResult(item, passed=False, told=f"{told}, failed: {', '.join(failed)}")
     return ItemResult(item, passed=True, told=told)
 
 

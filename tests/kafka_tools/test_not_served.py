@@ -1,4 +1,4 @@
-"""Tools for what is not here (KRaft, other groups): they say so at once."""
+"""Tools for what is not here (other groups, features of KRaft): they say so at once."""
 
 from __future__ import annotations
 
@@ -17,8 +17,6 @@ def said(printed: Printed) -> str:
 @pytest.mark.parametrize(
     ("command", "api"),
     [
-        ("kafka-metadata-quorum describe --status", "DESCRIBE_QUORUM"),
-        ("kafka-metadata-quorum describe --replication", "DESCRIBE_QUORUM"),
         ("kafka-features upgrade --metadata 3.9", "UPDATE_FEATURES"),
     ],
 )
