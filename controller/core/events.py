@@ -72,6 +72,24 @@ class LogDirEventsRead:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicRead:
+    """A topic as it stands in ZooKeeper."""
+
+    name: str
+    topic_id: bytes
+    replicas: tuple[tuple[int, ...], ...]
+    """Of each partition, the preferred leader first."""
+    configs: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsRead:
+    """These topics are new there, whoever has made them."""
+
+    topics: tuple[TopicRead, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ConfigsRead:
     """What is set for a topic or for brokers, read because somebody changed it."""
 
@@ -81,6 +99,6 @@ class ConfigsRead:
     configs: dict[str, str]
 
 
-FromStore: TypeAlias = RegistrationsRead | LogDirEventsRead | ConfigsRead
+FromStore: TypeAlias = RegistrationsRead | LogDirEventsRead | TopicsRead | ConfigsRead
 """What is seen in a store that others write to."""
 Event: TypeAlias = Started | RequestArrived | RequestAnswered | Tick | FromStore

@@ -43,6 +43,7 @@ from controller.core.events import (
     RequestArrived,
     Started,
     Tick,
+    TopicsRead,
 )
 from controller.core.hearing import begin as begin_to_listen
 from controller.core.hearing import expire, take
@@ -199,12 +200,8 @@ def _take(step: Step, event: Event) -> None:
         case Tick():
             brokers.expire_sessions(step, event)
             preferred.balance_when_due(step)
-        case RegistrationsRead():
+        case RegistrationsRead() | LogDirEventsRead() | TopicsRead() | ConfigsRead():
             registrations.take(step, event)
-        case LogDirEventsRead():
-            registrations.ask_after_failures(step, event)
-        case ConfigsRead():
-            registrations.take_configs(step, event)
         case Started():
             begin_to_listen(step)
             if step.run.hearing is not None:

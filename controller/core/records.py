@@ -211,6 +211,11 @@ class TopicCreated:
 
 
 @dataclass(frozen=True, slots=True)
+class TopicFound(TopicCreated):
+    """One that a broker of Apache Kafka has written into ZooKeeper itself, where it is by now."""
+
+
+@dataclass(frozen=True, slots=True)
 class PartitionsAdded:
     """A topic grew."""
 
@@ -320,6 +325,7 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     LogDirsCordoned,
     ReplicasProbed,
     TopicCreated,
+    TopicFound,
     PartitionsAdded,
     LeadershipChanged,
     AssignmentChanged,

@@ -1,25 +1,45 @@
-"""What others wrote into ZooKeeper: who is alive, whose log dirs failed, what was set.
+"""What others wrote into ZooKeeper: who is alive, whose log dirs failed, new topics, what was set.
 
-Source: KafkaController.processBrokerChange, processLogDirEventNotification.
+Source: KafkaController.processBrokerChange, processLogDirEventNotification, processTopicChange.
 """
 
 from __future__ import annotations
 
+from typing import assert_never
+
 from controller.core import failures
 from controller.core.events import (
     ConfigsRead,
+    FromStore,
     LogDirEventsRead,
     Registration,
     RegistrationsRead,
+    TopicsRead,
 )
 from controller.core.phases import ReplicaPhase
-from controller.core.records import BrokerRegistered, ConfigsReplaced
+from controller.core.records import BrokerRegistered, ConfigsReplaced, TopicFound
 from controller.core.replica_moves import move_replicas
 from controller.core.step import Step
+from controller.core.topics import start_partitions
 from protocol.configs.types import ResourceType
 
 
-def take(step: Step, event: RegistrationsRead) -> None:
+def take(step: Step, event: FromStore) -> None:
+    """Go on with what was seen."""
+    match event:
+        case RegistrationsRead():
+            _take_brokers(step, event)
+        case LogDirEventsRead():
+            _ask_after_failures(step, event)
+        case TopicsRead():
+            _take_topics(step, event)
+        case ConfigsRead():
+            _take_configs(step, event)
+        case _:
+            assert_never(event)
+
+
+def _take_brokers(step: Step, event: RegistrationsRead) -> None:
     """Take brokers in and out; one that is registered anew was gone in between."""
     alive = {each.broker_id: each for each in event.registrations}
     for broker_id, found in alive.items():
@@ -42,7 +62,7 @@ def registered(found: Registration) -> BrokerRegistered:
     )
 
 
-def ask_after_failures(step: Step, event: LogDirEventsRead) -> None:
+def _ask_after_failures(step: Step, event: LogDirEventsRead) -> None:
     """Ask brokers which of their replicas are offline: LeaderAndIsr for all, as it is known."""
     for broker_id in event.broker_ids:
         if step.state.is_reachable(broker_id):
@@ -50,7 +70,21 @@ def ask_after_failures(step: Step, event: LogDirEventsRead) -> None:
             move_replicas(step, failures.replicas_on(step, broker_id), ReplicaPhase.ONLINE)
 
 
-def take_configs(step: Step, event: ConfigsRead) -> None:
+def _take_topics(step: Step, event: TopicsRead) -> None:
+    """Have topics led that brokers of Apache Kafka made, as they do with a topic's first use.
+
+    The controller's own are known, and so are those that it is about to take away.
+    """
+    for found in event.topics:
+        is_gone = found.topic_id in step.run.deleted_topic_ids
+        if is_gone or found.name in step.state.topics or found.topic_id in step.state.topic_names:
+            continue
+        step.change(TopicFound(found.name, found.topic_id, dict(found.configs), found.replicas))
+        step.note(f"topic {found.name} found: {len(found.replicas)} partitions")
+        start_partitions(step, list(step.state.topics[found.name].keys))
+
+
+def _take_configs(step: Step, event: ConfigsRead) -> None:
     """Go on with what is set now; of a topic that is not there any more it does not matter."""
     if event.kind is ResourceType.TOPIC:
         topic = step.state.topics.get(event.name)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from msgspec import UNSET
 
 from controller.core.config_records import BrokerConfigsChanged
-from controller.core.events import Registration
+from controller.core.events import Registration, TopicRead
 from controller.core.reassignment_records import AssignmentChanged
 from controller.core.records import (
     BrokerUnfenced,
@@ -110,9 +110,12 @@ def _records(read: ZnodesRead) -> Iterator[Record]:
             yield DeletionQueued(name)
 
 
-def _topic(
-    name: str, znode: TopicZnode, states: Mapping[int, StateRead], configs: Mapping[str, str]
-) -> Iterator[Record]:
+def topic_read(name: str, znode: TopicZnode, configs: Mapping[str, str]) -> TopicRead:
+    """Return a topic out of its znode.
+
+    Raises:
+        MalformedZnode: as ``state_of``.
+    """
     path = paths.topic_path(name)
     numbers = sorted(map(int, znode.partitions))
     if numbers != list(range(len(numbers))):
@@ -121,7 +124,15 @@ def _topic(
         text = "has no topic id: have a controller of Apache Kafka 2.8 or later lead once"
         raise MalformedZnode(f"{path} {text}")
     replicas = tuple(tuple(znode.partitions[str(number)]) for number in numbers)
-    yield TopicCreated(name, uuid_from_text(znode.topic_id), dict(configs), replicas)
+    return TopicRead(name, uuid_from_text(znode.topic_id), replicas, dict(configs))
+
+
+def _topic(
+    name: str, znode: TopicZnode, states: Mapping[int, StateRead], configs: Mapping[str, str]
+) -> Iterator[Record]:
+    found = topic_read(name, znode, configs)
+    yield TopicCreated(name, found.topic_id, found.configs, found.replicas)
+    numbers = range(len(found.replicas))
     led = tuple(
         _leadership(name, number, *states[number]) for number in numbers if number in states
     )
@@ -131,7 +142,7 @@ def _topic(
         adding = tuple(znode.adding_replicas.get(str(number), ()))
         removing = tuple(znode.removing_replicas.get(str(number), ()))
         if adding or removing:
-            yield AssignmentChanged(name, number, replicas[number], adding, removing)
+            yield AssignmentChanged(name, number, found.replicas[number], adding, removing)
 
 
 def _leadership(name: str, number: int, znode: PartitionStateZnode, version: int) -> Leadership:

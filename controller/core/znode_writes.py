@@ -30,6 +30,7 @@ from controller.core.records import (
     Record,
     TopicCreated,
     TopicDeleted,
+    TopicFound,
 )
 from controller.core.scram_records import SCRAM_RECORDS
 from controller.core.state import INITIAL_PARTITION_EPOCH, ClusterState, Topic
@@ -95,6 +96,8 @@ def take(state: ClusterState, record: Record, controller_id: int) -> list[Write]
 
 def _writes(state: ClusterState, record: Record, controller_id: int) -> Iterator[Write]:
     match record:
+        case TopicFound():
+            return
         case TopicCreated(name):
             yield _configs(f"topics/{name}", record.configs)
             yield Create(paths.topic_path(name), _topic(state.topics[name]))

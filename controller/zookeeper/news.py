@@ -17,8 +17,9 @@ from controller.core.events import (
     LogDirEventsRead,
     RegistrationsRead,
     RequestArrived,
+    TopicsRead,
 )
-from controller.zookeeper.reading import read_configs, read_registrations
+from controller.zookeeper.reading import read_configs, read_registrations, read_topics
 from controller.zookeeper.term import Term, TermEndedError
 from protocol.configs.types import ALL_BROKERS, ResourceType
 from protocol.messages.elections import ElectLeadersRequest, TopicPartitions
@@ -63,6 +64,7 @@ class News:
             self._look_at_term,
             self._look_at_brokers,
             self._look_at_log_dirs,
+            self._look_at_topics,
             self._look_at_deletions,
             self._look_at_reassignments,
             self._look_at_elections,
@@ -73,15 +75,17 @@ class News:
         self._changes = ConfigChanges(zookeeper)
         self._changes.told = self._changed
         self._changed_entities: dict[str, None] = {}
+        self._known_topics: frozenset[str] = frozenset()
 
     async def prepare(self) -> None:
-        """Remember which changes of settings there were before the state is loaded.
+        """Remember which topics and changes of settings there were before the state is loaded.
 
         Raises:
             TermEndedError: ZooKeeper does not answer.
         """
         try:
             await self._changes.tell()
+            self._known_topics = frozenset(await self._zookeeper.children(paths.TOPICS))
         except ConnectionError as error:
             raise TermEndedError(str(error)) from error
 
@@ -145,6 +149,15 @@ class News:
             post(LogDirEventsRead(tuple(ids)))
         for path in names:
             await self._zookeeper.delete(path)
+
+    async def _look_at_topics(self, post: Post) -> None:
+        """Tell of topics that are new, the controller's own among them."""
+        names = await self._zookeeper.children(paths.TOPICS, self._watch(self._look_at_topics))
+        new = [name for name in sorted(names) if name not in self._known_topics]
+        found = await read_topics(self._zookeeper, new)
+        self._known_topics = frozenset(names)
+        if found:
+            post(TopicsRead(found))
 
     async def _look_at_deletions(self, post: Post) -> None:
         asked = await self._children(paths.DELETE_TOPICS, self._look_at_deletions)

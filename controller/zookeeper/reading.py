@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, TypeVar
 
-from controller.core.events import Registration
-from controller.core.znode_state import StateRead, ZnodesRead, registration_of
+from controller.core.events import Registration, TopicRead
+from controller.core.znode_state import StateRead, ZnodesRead, registration_of, topic_read
 from protocol.configs.types import ALL_BROKERS, ResourceType
 from protocol.zookeeper import paths
 from protocol.zookeeper.znodes import (
     BrokerZnode,
     ClusterIdZnode,
     ConfigZnode,
+    MalformedZnode,
     PartitionStateZnode,
     ProducerIdBlockZnode,
     TopicZnode,
@@ -25,6 +27,7 @@ _AT_ONCE: Final = 200
 """Questions under way."""
 KeyT = TypeVar("KeyT")
 ValueT = TypeVar("ValueT")
+logger = logging.getLogger(__name__)
 
 
 async def read_all(zookeeper: ZookeeperPort, controller_epoch: int, listener: str) -> ZnodesRead:
@@ -72,6 +75,24 @@ async def read_registrations(
     ids = sorted(map(int, await zookeeper.children(paths.BROKER_IDS, watch)))
     found = await _each(ids, lambda broker_id: _registration(zookeeper, broker_id, listener))
     return tuple(found.values())
+
+
+async def read_topics(zookeeper: ZookeeperPort, names: Iterable[str]) -> tuple[TopicRead, ...]:
+    """Return those of ``names`` that are there; what is not Kafka's is left out and logged.
+
+    Raises:
+        ConnectionError: ZooKeeper does not answer.
+    """
+    found: list[TopicRead] = []
+    for name in names:
+        try:
+            znode = await _topic(zookeeper, name)
+            if znode is not None:
+                configs = await read_configs(zookeeper, ResourceType.TOPIC, name)
+                found.append(topic_read(name, znode, configs))
+        except MalformedZnode as error:
+            logger.error("topic %s stays without leaders: %s", name, error)  # noqa: TRY400
+    return tuple(found)
 
 
 async def read_configs(zookeeper: ZookeeperPort, kind: ResourceType, name: str) -> dict[str, str]:

@@ -195,6 +195,7 @@ _OF_THE_CONTROLLER: Final[Mapping[str, str]] = {
     "placement.check_total": _WRONG_CLIENTS,
     "reassignment_records.RemovalsPending.apply": _SMALL_JOURNAL,
     "reassignment_rules._check_list": _WRONG_CLIENTS,
+    "quorum": _OTHER_CLIENTS,
     "registrations": _NO_ZOOKEEPER,
     "run_state.RunState.note_deleted": _LARGE_BOUNDS,
     "told_answers.answer_once_told": _OTHER_CLIENTS,

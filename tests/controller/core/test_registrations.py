@@ -12,6 +12,8 @@ from controller.core.events import (
     LogDirEventsRead,
     Registration,
     RegistrationsRead,
+    TopicRead,
+    TopicsRead,
 )
 from controller.core.state import Endpoint, Partition
 from protocol.configs.types import ResourceType
@@ -120,6 +122,31 @@ def test_settings_are_those_that_others_wrote(event: ConfigsRead, found: tuple[s
     cluster.feed(replace(event, configs={}))
     assert cluster.state.dynamic_configs == {}
     assert cluster.state.topics["t"].configs == {}
+
+
+def test_a_topic_that_a_broker_made_itself_is_led_by_its_first_replicas_that_live() -> None:
+    cluster = beside_zookeeper()
+    cluster.feed(seen(b1=11, b2=12))
+    cluster.sent[2].clear()
+    configs = {"cleanup.policy": "compact"}
+    found = TopicRead("made", bytes([7]) * 16, ((3, 2), (1, 2)), configs)
+    cluster.feed(TopicsRead((found,)))
+    topic = cluster.state.topics["made"]
+    assert (topic.topic_id, topic.configs) == (found.topic_id, configs)
+    assert [cluster.state.partition(tp(f"made-{n}")).leader for n in (0, 1)] == [2, 1]
+    assert any(isinstance(each, LeaderAndIsrRequest) for each in cluster.sent[2])
+    before = cluster.state.journal_number
+    cluster.feed(TopicsRead((found,)))
+    assert cluster.state.journal_number == before
+
+
+def test_a_topic_that_the_controller_has_deleted_does_not_come_back() -> None:
+    """Its znode may still be there when another one makes the folder be looked at."""
+    cluster = beside_zookeeper()
+    topic_id = bytes([7]) * 16
+    cluster.machine.run.note_deleted(topic_id)
+    cluster.feed(TopicsRead((TopicRead("gone", topic_id, ((1,),), {}),)))
+    assert "gone" not in cluster.state.topics
 
 
 def test_settings_of_a_topic_that_is_gone_do_not_matter() -> None:

@@ -14,18 +14,23 @@ from controller.core.events import (
     LogDirEventsRead,
     RegistrationsRead,
     RequestArrived,
+    TopicRead,
+    TopicsRead,
 )
 from controller.zookeeper.news import News
 from controller.zookeeper.term import Term, TermEndedError
 from protocol.configs.types import ResourceType
+from protocol.ids import uuid_from_text
 from protocol.messages.elections import ElectLeadersRequest
 from protocol.messages.reassignments import AlterPartitionReassignmentsRequest
 from protocol.messages.topics import DeleteTopicsRequest
 from protocol.zookeeper import paths
 from tests.controller.zookeeper.lab import (
     LISTENER,
+    TOPIC_ID,
     broker_znode,
     connected,
+    put_topic,
     server_with_brokers,
 )
 from tests.protocol.zookeeper_client.fake_zookeeper import FakeServer, FakeZookeeper
@@ -83,6 +88,21 @@ async def test_notices_of_failed_log_dirs_are_told_once_and_taken_away() -> None
         lab.zookeeper.put_sequential(paths.LOG_DIR_EVENT_PREFIX, b"no JSON")
         assert await lab.settle() == [LogDirEventsRead((1, 4))]
         assert lab.zookeeper.names(paths.LOG_DIR_EVENTS) == []
+
+
+async def test_a_topic_that_another_broker_makes_is_told_once_with_its_settings() -> None:
+    async with followed() as lab:
+        lab.server.put(
+            "/config/topics/made", b'{"version":1,"config":{"cleanup.policy":"compact"}}'
+        )
+        put_topic(lab.server, "made", [2, 1], [1])
+        (told,) = await lab.settle()
+        configs = {"cleanup.policy": "compact"}
+        assert told == TopicsRead(
+            (TopicRead("made", uuid_from_text(TOPIC_ID), ((2, 1), (1,)), configs),)
+        )
+        lab.server.put(paths.topic_path("broken"), b"no JSON")
+        assert await lab.settle() == []
 
 
 async def test_settings_that_change_are_read_again() -> None:
