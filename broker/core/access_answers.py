@@ -53,9 +53,13 @@ def _cluster_operations(access: Access, request: Any, response: Any) -> None:
         response.cluster_authorized_operations = access.cluster_operations()
 
 
+_UNTOLD: Final = (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.INVALID_REQUEST)
+"""Topics that are refused, alone or with the whole request."""
+
+
 def _topic_partitions(access: Access, _request: Any, response: Any) -> None:
     for row in response.topics:
-        if row.error_code != ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+        if row.error_code not in _UNTOLD:
             row.topic_authorized_operations = access.operations(Kind.TOPIC, row.name)
 
 

@@ -84,14 +84,17 @@ def _named(operation: Op, kind: Kind, field: str) -> Callable[[Access, Any, int]
 
 
 def _each(operation: Op, kind: Kind, array: str, field: str = "", text: str | None = None) -> Rule:
-    """Need this of each entry of ``array``, named by ``field``; entries are names without one."""
+    """Need this of each entry of ``array``, named by ``field``; entries are names without one.
+
+    An entry without a name is let through: it names nothing, and who answers it says so.
+    """
     error = partial(failed, kind, text)
 
     def may(access: Access, entry: Any) -> bool:
         name = getattr(entry, field) if field else entry
         if not name and bytes(getattr(entry, "topic_id", ZERO_UUID)) != ZERO_UUID:
             return access.may_topic_id(operation, bytes(entry.topic_id))
-        return access.may(operation, kind, name)
+        return name is None or access.may(operation, kind, name)
 
     def rule(access: Access, request: Any, _version: int) -> Ruling:
         return split(request, array, lambda entry: may(access, entry), error)

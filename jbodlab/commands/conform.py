@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from jbodlab.asking.client_settings import read_command_config
 from jbodlab.commands.widths import PIPE_WIDTH
 from jbodlab.conformance.card import card, content
 from jbodlab.conformance.cluster_access import Access, find_cluster
@@ -33,9 +34,16 @@ from jbodlab.conformance.trial import (
     recorded,
 )
 from jbodlab.errors import ExitCode, LabError
+from protocol.security.client import OPEN, ClientSecurity
 
 BROKERS_MIN: Final = 3
 """Of a cluster that is recorded."""
+_command_config = click.option(
+    "--command-config",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Security, as a properties file of Kafka's clients.",
+)
 _only = click.option(
     "--only", "pattern", default="*", metavar="PATTERN", help="A case or group; * and ?."
 )
@@ -58,6 +66,7 @@ _timeout = click.option(
     subcommand_metavar="[record]",
 )
 @click.option("--bootstrap-server", metavar="HOST:PORT", help="A broker of the cluster to judge.")
+@_command_config
 @click.option(
     "--against",
     type=click.Choice(RELEASES),
@@ -77,6 +86,7 @@ def conform(  # noqa: PLR0913 - click passes each option by name
     context: click.Context,
     *,
     bootstrap_server: str | None,
+    command_config: Path | None,
     against: str | None,
     pattern: str,
     known_list: str | None,
@@ -88,11 +98,11 @@ def conform(  # noqa: PLR0913 - click passes each option by name
 ) -> None:
     """Ask a running cluster a thousand things and compare every field with what Kafka answers.
 
-    The cluster may be of any make that speaks Kafka's protocol without encryption. What it is
-    compared with was recorded from Apache Kafka 3.9.2 and 4.3.1 (see docs/conform.md for what is
-    recorded and what is not compared). Cases make topics and groups of their own, whose names begin
-    with conform-, and delete them at the end; nobody else's are touched. Cases about replicas need
-    three brokers. The exit code is 12 when anything differs.
+    The cluster may be of any make that speaks Kafka's protocol; a secured one is asked as
+    --command-config says. What it is compared with was recorded from Apache Kafka 3.9.2 and 4.3.1
+    (see docs/conform.md for what is recorded and what is not compared). Cases make topics and
+    groups of their own, whose names begin with conform-, and delete them at the end; nobody else's
+    are touched. Cases about replicas need three brokers. The exit code is 12 when anything differs.
 
     \b
     jbodlab conform --bootstrap-server localhost:9092
@@ -106,7 +116,7 @@ def conform(  # noqa: PLR0913 - click passes each option by name
         return
     if bootstrap_server is None:
         raise click.UsageError("--bootstrap-server HOST:PORT says which cluster to judge")
-    access = find_cluster(bootstrap_server, timeout_ms)
+    access = find_cluster(bootstrap_server, timeout_ms, _security(command_config))
     release = against or likely_release(access)
     expectations = load_expectations(release)
     total = len(list(variants(EVERY_CASE, expectations.announced, pattern)))
@@ -119,6 +129,8 @@ def conform(  # noqa: PLR0913 - click passes each option by name
         click.echo(json.dumps(content(verdicts, release, left), indent=2, ensure_ascii=False))
     else:
         again = f"jbodlab conform --bootstrap-server {bootstrap_server} --against {release}"
+        if command_config is not None:
+            again += f" --command-config {command_config}"
         console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
         console.print(card(verdicts, release, again))
     if any(each.outcome is Outcome.VIOLATION for each in verdicts):
@@ -127,6 +139,7 @@ def conform(  # noqa: PLR0913 - click passes each option by name
 
 @conform.command()
 @click.option("--bootstrap-server", metavar="HOST:PORT", required=True, help="An Apache Kafka.")
+@_command_config
 @click.option("--release", required=True, help='Which release that is, such as "3.9.2".')
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The file to write.")
 @_only
@@ -136,6 +149,7 @@ def conform(  # noqa: PLR0913 - click passes each option by name
 def record(  # noqa: PLR0913 - click passes each option by name
     *,
     bootstrap_server: str,
+    command_config: Path | None,
     release: str,
     out: Path,
     pattern: str,
@@ -148,7 +162,7 @@ def record(  # noqa: PLR0913 - click passes each option by name
     The cluster needs three brokers. Record from Apache Kafka only: what a recorded broker does
     wrong becomes the measure.
     """
-    access = find_cluster(bootstrap_server, timeout_ms)
+    access = find_cluster(bootstrap_server, timeout_ms, _security(command_config))
     if len(access.brokers) < BROKERS_MIN:
         words = f"{bootstrap_server} has {len(access.brokers)} broker(s), recording needs three"
         raise LabError(ExitCode.FAILED, words)
@@ -158,6 +172,10 @@ def record(  # noqa: PLR0913 - click passes each option by name
     out.write_bytes(pack(made))
     told = {"release": release, "cases": len(made.seen), "file": str(out)}
     click.echo(json.dumps(told) if is_json else f"{len(made.seen)} cases recorded in {out}")
+
+
+def _security(command_config: Path | None) -> ClientSecurity:
+    return OPEN if command_config is None else read_command_config(command_config)
 
 
 @contextmanager

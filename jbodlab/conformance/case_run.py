@@ -228,8 +228,7 @@ class CaseRun:
         if known is None or known.is_closed:
             if known is not None:
                 known.close()
-            timeout_s = self._access.timeout_ms / 1000
-            known = Connection(broker.host, broker.port, timeout_s=timeout_s)
+            known = self._access.connection(broker)
             self._connections[broker.id, word] = known
         return known
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from jbodlab.asking.rpc import BlockingClient
+from jbodlab.conformance.connection import Connection
 from jbodlab.conformance.core.forms import fitted
 from jbodlab.conformance.core.script import CLIENT_ID, CONTROLLER, Coordinator, Form, Node, To
 from jbodlab.errors import ExitCode, LabError
@@ -20,6 +21,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import uuid_text
 from protocol.json_form import from_json, to_json
 from protocol.messages.api_versions import ApiVersionsRequest
+from protocol.security.client import OPEN, ClientSecurity
 
 LOOK_S: Final = 0.05
 FOREVER_MS: Final = "-1"
@@ -44,6 +46,8 @@ class Access:
     announced: dict[int, tuple[int, int]]
     """By API key, as the first broker announces it."""
     timeout_ms: int
+    security: ClientSecurity = OPEN
+    """What is brought along to the listeners."""
     _controller_id: int = -1
     _local: threading.local = field(default_factory=threading.local)
     _clients: list[BlockingClient] = field(default_factory=list[BlockingClient])
@@ -194,6 +198,14 @@ class Access:
         gone = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return [one["name"] for one in answer["responses"] if one["errorCode"] not in gone]
 
+    def connection(self, broker: Broker) -> Connection:
+        """Connect to a broker, for bytes.
+
+        Raises:
+            OSError: nobody listens there, or the login is refused.
+        """
+        return Connection(self._new_client(broker).hand_over())
+
     def close(self) -> None:
         """Hang up."""
         for client in self._clients:
@@ -202,14 +214,21 @@ class Access:
     def _client(self, broker: Broker) -> BlockingClient:
         clients: dict[int, BlockingClient] = self._local.__dict__.setdefault("clients", {})
         if broker.id not in clients:
-            clients[broker.id] = BlockingClient(
-                broker.host, broker.port, timeout_ms=self.timeout_ms, client_id=CLIENT_ID
-            )
+            clients[broker.id] = self._new_client(broker)
             self._clients.append(clients[broker.id])
         return clients[broker.id]
 
+    def _new_client(self, broker: Broker) -> BlockingClient:
+        return BlockingClient(
+            broker.host,
+            broker.port,
+            timeout_ms=self.timeout_ms,
+            client_id=CLIENT_ID,
+            security=self.security,
+        )
 
-def find_cluster(bootstrap: str, timeout_ms: int) -> Access:
+
+def find_cluster(bootstrap: str, timeout_ms: int, security: ClientSecurity = OPEN) -> Access:
     """Look at a cluster by one of its brokers, ``host:port``.
 
     Raises:
@@ -218,13 +237,15 @@ def find_cluster(bootstrap: str, timeout_ms: int) -> Access:
     host, _, port = bootstrap.split(",", maxsplit=1)[0].strip().rpartition(":")
     if not port.isdigit():
         raise LabError(ExitCode.USAGE, f"{bootstrap!r} is not HOST:PORT")
-    client = BlockingClient(host, int(port), timeout_ms=timeout_ms, client_id=CLIENT_ID)
+    client = BlockingClient(
+        host, int(port), timeout_ms=timeout_ms, client_id=CLIENT_ID, security=security
+    )
     try:
         answer = client.request(
             ApiVersionsRequest(client_software_name="", client_software_version=""), 0
         )
         announced = {each.api_key: (each.min_version, each.max_version) for each in answer.api_keys}
-        first = Access({0: Broker(0, host, int(port))}, announced, timeout_ms)
+        first = Access({0: Broker(0, host, int(port))}, announced, timeout_ms, security)
         metadata = first.request("Metadata", {"topics": []})
         first.close()
     except OSError as error:
@@ -233,4 +254,4 @@ def find_cluster(bootstrap: str, timeout_ms: int) -> Access:
     finally:
         client.close()
     found = [Broker(each["nodeId"], each["host"], each["port"]) for each in metadata["brokers"]]
-    return Access({each.id: each for each in found}, announced, timeout_ms)
+    return Access({each.id: each for each in found}, announced, timeout_ms, security)

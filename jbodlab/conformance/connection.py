@@ -17,11 +17,10 @@ _READ_BYTES: Final = 1 << 16
 
 
 class Connection:
-    """Connects when it is made; raises OSError where nobody listens."""
+    """Of a socket that is connected, and logged in where the listener asks for it."""
 
-    def __init__(self, host: str, port: int, *, timeout_s: float) -> None:
-        self._socket = socket.create_connection((host, port), timeout=timeout_s)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def __init__(self, connected: socket.socket) -> None:
+        self._socket = connected
         self._received = bytearray()
         self.is_closed = False
         """Whether the broker has closed it."""

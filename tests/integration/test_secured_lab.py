@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import jbodlab
+from jbodlab.errors import ExitCode
 from tests.deadlines import DEADLINE_S
 from tests.integration.labs import FAST, PATIENT_MS
 from tests.jbodlab import command_line
@@ -31,7 +32,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Generator[jbodlab.Clust
         brokers=1,
         log_dirs=1,
         secure=True,
-        configs=FAST,
+        configs=FAST | {"auto.create.topics.enable": "false"},
         session_timeout_ms=PATIENT_MS,
         folder=folder,
     ) as cluster:
@@ -79,6 +80,18 @@ def test_who_may_not_is_told_so(secured: jbodlab.Cluster) -> None:
         "kafka-topics", "--describe", *where, str(secured.client_file("admin.properties"))
     )
     assert "Topic: orders" in admin.stdout
+
+
+@pytest.mark.parametrize("cases", ["frames/*", "topics/delete*", "typical/Produce*"])
+def test_it_is_judged_through_its_listener(secured: jbodlab.Cluster, cases: str) -> None:
+    file = str(secured.client_file("admin.properties"))
+    where = ("--bootstrap-server", secured.bootstrap_servers, "--against", "kafka-4.3")
+    judge = ("conform", *where, "--known-differences", "jbodlab", "--only", cases)
+    result = command_line.jbodlab(*judge, "--command-config", file)
+    assert result.exit_code == ExitCode.OK, result.stdout
+    refused = command_line.jbodlab(*judge, "--timeout-ms", "2000")
+    assert refused.exit_code == ExitCode.NOT_RUNNING
+    assert "does not answer as a Kafka broker" in command_line.one_line(refused)
 
 
 def test_a_file_that_there_is_not_is_named_with_those_that_there_are(

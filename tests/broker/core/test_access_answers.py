@@ -21,7 +21,7 @@ from protocol.messages.group_offsets import (
 )
 from protocol.messages.groups import ListGroupsRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from protocol.messages.topic_partitions import DescribeTopicPartitionsRequest
+from protocol.messages.topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
 from tests.broker.secured import ALICE, SECRET_ID, allow, secured
 
 TOPIC = AclResourceType.TOPIC
@@ -130,6 +130,16 @@ async def test_pages_of_topics_have_no_topic_and_no_cursor_that_may_not_be_told(
     assert ([topic.name for topic in answer.topics], answer.next_cursor) == (["orders"], None)
     nothing = await secured().ask(everything, 0, peer=ALICE)
     assert list(nothing.topics) == []
+
+
+async def test_a_page_that_is_refused_as_a_whole_tells_no_operations():
+    request = DescribeTopicPartitionsRequest(
+        topics=[TopicRequest(name="orders")], cursor=Cursor(topic_name="orders", partition_index=-1)
+    )
+    answer = await secured(DESCRIBES_ORDERS).ask(request, 0, peer=ALICE)
+    [topic] = answer.topics
+    assert topic.error_code == ErrorCode.INVALID_REQUEST
+    assert topic.topic_authorized_operations == -(2**31)
 
 
 async def test_offsets_of_a_topic_that_may_not_be_read_are_not_deleted():

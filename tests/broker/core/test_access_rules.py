@@ -188,6 +188,15 @@ async def test_configurations_are_refused_by_their_kind(kind: int, name: str, co
     assert codes(await secured().ask(request, 4, peer=ALICE)) == {code}
 
 
+async def test_what_names_no_topic_is_left_to_who_answers_it():
+    """The controller says what is wrong with it; a name that is missing cannot be looked up."""
+    for peer in (ADMIN, ALICE):
+        broker = secured()
+        request = DeleteTopicsRequest(topics=[DeleteTopicState(name=None)])
+        await broker.ask(request, 6, peer=peer)
+        assert [each.topics[0].name for each, *_ in broker.controller.forwarded] == [None]
+
+
 @pytest.mark.scenario(108)
 async def test_an_unauthorised_move_is_refused_for_every_partition():
     answer = await secured().ask(MOVE, 2, peer=ALICE)

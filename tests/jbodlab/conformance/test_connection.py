@@ -12,7 +12,7 @@ from tests.deadlines import DEADLINE_S
 @pytest.fixture
 def ends() -> tuple[Connection, socket.socket]:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        ours = Connection("127.0.0.1", server.getsockname()[1], timeout_s=DEADLINE_S)
+        ours = Connection(socket.create_connection(server.getsockname(), DEADLINE_S))
         theirs, _ = server.accept()
     return ours, theirs
 
