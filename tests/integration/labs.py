@@ -37,6 +37,8 @@ FAST = {
 }
 SUSPICIOUS = FAST | {"jbodlab.log.dir.io.deadline.ms": "1000"}
 """For tests of log dirs that hang."""
+KEPT = {"min.insync.replicas": "2", "retention.ms": "-1"}
+"""Of topics with records of long ago, which retention takes whenever it comes by."""
 LOG_LINES_SHOWN = 200
 """Of each node that does not answer when a test fails: more than the stacks of its threads."""
 RUNNING: dict[Cluster, None] = {}

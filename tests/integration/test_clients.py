@@ -17,6 +17,7 @@ from kafka.structs import TopicPartition
 
 from tests.deadlines import DEADLINE_S
 from tests.integration.labs import (
+    KEPT,
     Lab,
     consume_with_confluent,
     kafka_admin,
@@ -81,7 +82,7 @@ def test_every_kind_of_acknowledgement_arrives(shared_lab: Lab, acks: Any) -> No
 
 
 def test_offsets_are_found_by_time_and_at_both_ends(shared_lab: Lab) -> None:
-    shared_lab.create("offsets")
+    shared_lab.create("offsets", configs=KEPT)
     producer: Any = KafkaProducer(bootstrap_servers=shared_lab.servers)
     for number in range(10):
         producer.send("offsets", value=b"x", timestamp_ms=1_000_000 + number).get(DEADLINE_S)

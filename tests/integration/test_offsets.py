@@ -21,7 +21,7 @@ from protocol.messages.topics import (
     DeleteRecordsRequest,
     DeleteRecordsTopic,
 )
-from tests.integration.labs import DEADLINE_MS, Lab, kafka_admin
+from tests.integration.labs import DEADLINE_MS, KEPT, Lab, kafka_admin
 from tests.integration.test_kip_18 import break_dir
 
 LATEST, EARLIEST, MAX_TIMESTAMP = -1, -2, -3
@@ -30,7 +30,7 @@ NOT_FOUND = (ErrorCode.NONE, -1, -1)
 
 def filled(lab: Lab, topic: str) -> str:
     """Create a topic led by broker 1 with records of 1000 to 1009 ms, the last but one newest."""
-    lab.create(topic, assignment={0: [1, 2, 3]})
+    lab.create(topic, assignment={0: [1, 2, 3]}, configs=KEPT)
     producer = Producer({"bootstrap.servers": ",".join(lab.servers), "acks": "all"})
     for number in (0, 1, 2, 3, 4, 5, 6, 7, 9, 8):
         producer.produce(topic, b"v", timestamp=1_000 + number)

@@ -16,7 +16,7 @@ from kafka import KafkaConsumer, KafkaProducer
 from kafka.structs import TopicPartition
 
 from tests.deadlines import DEADLINE_S
-from tests.integration.labs import Lab, consume_with_confluent, produce_with_confluent
+from tests.integration.labs import KEPT, Lab, consume_with_confluent, produce_with_confluent
 
 VALUES = [b"%d" % number for number in range(200)]
 LIBRDKAFKA_0_9 = {"api.version.request": False, "broker.version.fallback": "0.9.0", "log_level": 3}
@@ -91,7 +91,7 @@ def test_old_kafka_python_and_new_librdkafka_read_what_old_kafka_python_wrote(
     shared_lab: Lab, version: tuple[int, ...], times: list[int | None], codec: str | None
 ) -> None:
     topic = f"python-{version[1]}-{codec}"
-    shared_lab.create(topic)
+    shared_lab.create(topic, configs=KEPT)
     assert produce_with_kafka_python(shared_lab, topic, version, codec) == list(range(200))
     found = consume_with_kafka_python(shared_lab, topic, version)
     assert [record.value for record in found] == VALUES
@@ -103,7 +103,7 @@ def test_old_kafka_python_and_new_librdkafka_read_what_old_kafka_python_wrote(
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
 def test_old_and_new_librdkafka_read_what_old_librdkafka_wrote(shared_lab: Lab, codec: str) -> None:
     topic = f"c-{codec}"
-    shared_lab.create(topic)
+    shared_lab.create(topic, configs=KEPT)
     settings: dict[str, Any] = {
         "enable.idempotence": False,
         "compression.type": codec,
@@ -117,7 +117,7 @@ def test_old_and_new_librdkafka_read_what_old_librdkafka_wrote(shared_lab: Lab, 
 @pytest.mark.parametrize("codec", ["none", "gzip", "snappy", "lz4"])
 def test_old_librdkafka_reads_what_new_librdkafka_wrote(shared_lab: Lab, codec: str) -> None:
     topic = f"new-{codec}"
-    shared_lab.create(topic)
+    shared_lab.create(topic, configs=KEPT)
     settings: dict[str, Any] = {"compression.type": codec}
     produce_with_confluent(shared_lab, topic, VALUES, **settings)
     assert consume_with_old_librdkafka(shared_lab, topic) == list(enumerate(VALUES))

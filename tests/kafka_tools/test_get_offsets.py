@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Producer
 
-from tests.integration.labs import DEADLINE_MS, Lab
+from tests.integration.labs import DEADLINE_MS, KEPT, Lab
 from tests.kafka_tools.tools import KafkaTools, Printed
 
 FAILED = "Error occurred: "
@@ -28,7 +28,7 @@ FAILED = "Error occurred: "
     ],
 )
 def test_offsets_are_found(tools: KafkaTools, lab: Lab, topic: str, options: str, offset: int):
-    lab.create(topic)
+    lab.create(topic, configs=KEPT)
     producer = Producer({"bootstrap.servers": tools.bootstrap})
     for at_ms in range(1_000, 1_005):
         producer.produce(topic, b"v", timestamp=at_ms)
