@@ -170,20 +170,23 @@ def _decide(
         _check_broker(step, resource.name, changes)
         return changes
     if resource.type == ResourceType.GROUP:
+        if step.settings.has_zookeeper:
+            raise _not_altered("GROUP")
         if not resource.name:
             raise _invalid("Default group resources are not allowed.")
-        if step.settings.has_zookeeper:
-            raise _invalid("ZooKeeper keeps no configs of groups.")
         current = step.state.group_configs.get(resource.name, {})
         changes = outcome(GROUP_KEYS, current, widen(current, asked))
         check_group_configs(apply_changes(current, changes), step.defaults)
         return changes
     if resource.type == ResourceType.CLIENT_METRICS:
-        raise _invalid(
-            "AlterConfigs is only supported for topics and brokers, "
-            "but resource type is CLIENT_METRICS"
-        )
+        raise _not_altered("CLIENT_METRICS")
     raise _invalid(f"Unknown resource type {resource.type}")
+
+
+def _not_altered(kind: str) -> KafkaError:
+    """Source: ZkAdminManager.alterConfigs; ZooKeeper has nothing of groups either."""
+    words = "AlterConfigs is only supported for topics and brokers, but resource type is"
+    return _invalid(f"{words} {kind}")
 
 
 def _topic_configs(step: Step, name: str) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -335,6 +336,14 @@ def test_a_change_that_may_not_be_is_refused(
     answer = alter(cluster, GROUP, name, (key, SET, value))
     assert (answer.error_code, answer.error_message) == (code, message)
     assert cluster.state.group_configs == {}
+
+
+@pytest.mark.parametrize("name", ["g", ""])
+def test_zookeeper_keeps_no_settings_of_groups_and_the_refusal_is_kafkas(name: str) -> None:
+    cluster = three_brokers(config=replace(settings(), has_zookeeper=True))
+    answer = alter(cluster, GROUP, name, (SESSION, SET, "50000"))
+    words = "AlterConfigs is only supported for topics and brokers, but resource type is GROUP"
+    assert (answer.error_code, answer.error_message) == (ErrorCode.INVALID_REQUEST, words)
 
 
 def test_settings_of_groups_are_described_with_their_source() -> None:
