@@ -15,6 +15,8 @@ from protocol.zookeeper_client.port import ZookeeperPort
 
 _RETRY_MS: Final = 100
 """As NodeToControllerRequestThread: how long an answer of a broker that is no controller is old."""
+_ROWS: Final = ("topics", "responses", "results", "replica_election_results")
+"""Of answers that say of each topic, or user, what became of it."""
 logger = logging.getLogger(__name__)
 
 
@@ -59,7 +61,7 @@ class ControllerBroker:
         async with asyncio.timeout(None if timeout_ms is None else timeout_ms / 1000):
             while True:
                 answer = await self._ask(message, version, timeout_ms)
-                if getattr(answer, "error_code", 0) != ErrorCode.NOT_CONTROLLER:
+                if not _is_no_controller(answer):
                     return answer
                 self.close()
                 await asyncio.sleep(_RETRY_MS / 1000)
@@ -96,3 +98,12 @@ class ControllerBroker:
             text = f"the controller, broker {broker_id}, has no listener {self._listener}"
             raise ConnectionError(text) from None
         return self._connect(host, port)
+
+
+def _is_no_controller(answer: Any) -> bool:
+    """Tell whether the answer is a refusal, as a whole or of all that was asked for."""
+    if hasattr(answer, "error_code") and answer.error_code != ErrorCode.NONE:
+        return answer.error_code == ErrorCode.NOT_CONTROLLER
+    rows = [row for name in _ROWS for row in getattr(answer, name, None) or ()]
+    codes = [getattr(row, "error_code", ErrorCode.NONE) for row in rows]
+    return bool(codes) and all(code == ErrorCode.NOT_CONTROLLER for code in codes)

@@ -99,6 +99,17 @@ class ConfigsRead:
     configs: dict[str, str]
 
 
-FromStore: TypeAlias = RegistrationsRead | LogDirEventsRead | TopicsRead | ConfigsRead
+@dataclass(frozen=True, slots=True)
+class ClientConfigsRead:
+    """What is set for a user, a client id or an address, read because somebody changed it."""
+
+    path: str
+    """As ``protocol.zookeeper.client_entities`` names it."""
+    configs: dict[str, str]
+
+
+FromStore: TypeAlias = (
+    RegistrationsRead | LogDirEventsRead | TopicsRead | ConfigsRead | ClientConfigsRead
+)
 """What is seen in a store that others write to."""
 Event: TypeAlias = Started | RequestArrived | RequestAnswered | Tick | FromStore

@@ -35,6 +35,7 @@ from controller.core.alter_reassignments import (
 )
 from controller.core.decision import Decision
 from controller.core.events import (
+    ClientConfigsRead,
     ConfigsRead,
     Event,
     LogDirEventsRead,
@@ -200,7 +201,13 @@ def _take(step: Step, event: Event) -> None:
         case Tick():
             brokers.expire_sessions(step, event)
             preferred.balance_when_due(step)
-        case RegistrationsRead() | LogDirEventsRead() | TopicsRead() | ConfigsRead():
+        case (
+            RegistrationsRead()
+            | LogDirEventsRead()
+            | TopicsRead()
+            | ConfigsRead()
+            | ClientConfigsRead()
+        ):
             registrations.take(step, event)
         case Started():
             begin_to_listen(step)

@@ -27,7 +27,7 @@ from protocol.messages.quotas import (
     AlterClientQuotasResponseEntryData,
     DescribeClientQuotasRequest,
 )
-from protocol.refusals import refuse_alter_client_quotas, refuse_describe_client_quotas
+from protocol.refusals import refuse_describe_client_quotas
 
 _Names = tuple[tuple[str, str | None], ...]
 _Change = ClientQuotaSet | ClientQuotaRemoved
@@ -36,8 +36,6 @@ _Change = ClientQuotaSet | ClientQuotaRemoved
 def alter_client_quotas(step: Step, event: RequestArrived) -> None:
     """Serve AlterClientQuotas v0-1: an entity changes whole or not at all, each by itself."""
     request: AlterClientQuotasRequest = event.request
-    if step.refuses_what_is_not_kept(event, refuse_alter_client_quotas):
-        return
     changes: list[_Change] = []
     errors: dict[_Names, KafkaError | None] = {}
     for entry in request.entries:

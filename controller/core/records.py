@@ -33,6 +33,7 @@ from controller.core.reassignment_records import (
 from controller.core.scram_records import SCRAM_RECORDS
 from controller.core.state import EPOCH_STARTS_MAX, Broker, ClusterState, Endpoint, Partition, Topic
 from controller.core.token_records import TOKEN_RECORDS
+from controller.core.znode_clients import ClientConfigsReplaced
 from protocol.ids import TopicPartition
 
 
@@ -340,6 +341,7 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     BrokerConfigsChanged,
     GroupConfigsChanged,
     ConfigsReplaced,
+    ClientConfigsReplaced,
     *ACL_RECORDS,
     *SCRAM_RECORDS,
     *TOKEN_RECORDS,

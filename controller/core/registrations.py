@@ -9,6 +9,7 @@ from typing import assert_never
 
 from controller.core import failures
 from controller.core.events import (
+    ClientConfigsRead,
     ConfigsRead,
     FromStore,
     LogDirEventsRead,
@@ -19,8 +20,10 @@ from controller.core.events import (
 from controller.core.phases import ReplicaPhase
 from controller.core.records import BrokerRegistered, ConfigsReplaced, TopicFound
 from controller.core.replica_moves import move_replicas
+from controller.core.state import ClusterState
 from controller.core.step import Step
 from controller.core.topics import start_partitions
+from controller.core.znode_clients import replaced, written
 from protocol.configs.types import ResourceType
 
 
@@ -35,6 +38,8 @@ def take(step: Step, event: FromStore) -> None:
             _take_topics(step, event)
         case ConfigsRead():
             _take_configs(step, event)
+        case ClientConfigsRead():
+            _take_client_configs(step, event)
         case _:
             assert_never(event)
 
@@ -93,3 +98,14 @@ def _take_configs(step: Step, event: ConfigsRead) -> None:
         before = step.state.dynamic_configs.get(event.name, {})
     if before is not None and before != event.configs:
         step.change(ConfigsReplaced(event.kind, event.name, dict(event.configs)))
+
+
+def _take_client_configs(step: Step, event: ClientConfigsRead) -> None:
+    """Go on with the quotas and credentials that are set now, be they the controller's own."""
+    found = replaced(event.path, event.configs)
+    if found is not None:
+        before = written(step.state, found.entity)
+        after = ClusterState()
+        found.apply(after)
+        if written(after, found.entity) != before:
+            step.change(found)

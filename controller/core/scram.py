@@ -33,7 +33,6 @@ from protocol.messages.scram import (
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
-from protocol.refusals import refuse_alter_scram_credentials
 from protocol.security.scram import (
     ITERATIONS_MAX,
     ITERATIONS_MIN,
@@ -52,8 +51,6 @@ _Change = ScramCredentialDeletion | ScramCredentialUpsertion
 def alter_credentials(step: Step, event: RequestArrived) -> None:
     """Serve AlterUserScramCredentials v0; one alteration per user, deletions first."""
     request: AlterUserScramCredentialsRequest = event.request
-    if step.refuses_what_is_not_kept(event, refuse_alter_scram_credentials):
-        return
     done, errors = _checked(step.state.scram_credentials, request)
     for change in done.values():
         step.change(_record_of(change))

@@ -5,7 +5,7 @@ It decides nothing; it keeps state, journal and channels in step with each other
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,7 +19,6 @@ from controller.core.effects import (
     Report,
     Send,
 )
-from controller.core.events import RequestArrived
 from controller.core.placement import RandomSource
 from controller.core.records import Record
 from controller.core.run_state import Progress, RunState, Waiting
@@ -27,7 +26,6 @@ from controller.core.settings import Settings
 from controller.core.state import ClusterState
 from protocol.configs.parsing import BrokerConfig, BrokerOverrides, broker_config
 from protocol.configs.types import ALL_BROKERS
-from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.control import UpdateMetadataRequest
 from protocol.metrics.rows import FailoverStep
@@ -143,18 +141,6 @@ class Step:
     def answer(self, token: int, response: Any) -> None:
         """Answer now."""
         self.effects.append(Answer(token, response))
-
-    def refuses_what_is_not_kept(
-        self, event: RequestArrived, refuse: Callable[[Any, int, KafkaError], Any]
-    ) -> bool:
-        """Answer a request to keep what is not kept in ZooKeeper; tell whether that was so."""
-        if not self.settings.has_zookeeper:
-            return False
-        error = KafkaError(
-            ErrorCode.UNSUPPORTED_VERSION, "This controller does not keep that in ZooKeeper."
-        )
-        self.answer(event.token, refuse(event.request, event.version, error))
-        return True
 
     def when_told(
         self, done: Effect, *, late: Effect | None = None, deadline_ms: int | None = None

@@ -25,6 +25,7 @@ from controller.core.records import (
 )
 from controller.core.registrations import registered
 from controller.core.state import ClusterState, Endpoint
+from controller.core.znode_clients import replaced
 from protocol.ids import uuid_from_text
 from protocol.security.listeners import SecurityProtocol
 from protocol.zookeeper import paths
@@ -54,6 +55,10 @@ class ZnodesRead:
     """Topic -> partition -> its state; none for one that was never led."""
     topic_configs: Mapping[str, Mapping[str, str]]
     broker_configs: Mapping[str, Mapping[str, str]]
+    client_configs: Mapping[str, Mapping[str, str]] = field(
+        default_factory=dict[str, Mapping[str, str]]
+    )
+    """What is set for users, client ids and addresses, by path below ``/config``."""
     deletions: Iterable[str] = field(default=())
 
 
@@ -105,6 +110,10 @@ def _records(read: ZnodesRead) -> Iterator[Record]:
     for name, configs in read.broker_configs.items():
         if configs:
             yield BrokerConfigsChanged(name, dict(configs))
+    for path, configs in read.client_configs.items():
+        found = replaced(path, configs)
+        if found is not None:
+            yield found
     for name in read.deletions:
         if name in read.topics:
             yield DeletionQueued(name)

@@ -19,7 +19,6 @@ from controller.core.config_records import (
     GroupConfigsChanged,
     TopicConfigsChanged,
 )
-from controller.core.quota_records import QUOTA_RECORDS
 from controller.core.reassignment_records import AssignmentChanged
 from controller.core.records import (
     DeletionQueued,
@@ -32,12 +31,19 @@ from controller.core.records import (
     TopicDeleted,
     TopicFound,
 )
-from controller.core.scram_records import SCRAM_RECORDS
 from controller.core.state import INITIAL_PARTITION_EPOCH, ClusterState, Topic
 from controller.core.token_records import TOKEN_RECORDS
+from controller.core.znode_clients import (
+    CLIENT_RECORDS,
+    ClientRecord,
+    entity_of,
+    folders_of,
+    written,
+)
 from protocol.configs.types import ResourceType
 from protocol.ids import TopicPartition, uuid_text
 from protocol.zookeeper import paths
+from protocol.zookeeper.client_entities import client_entity_path
 from protocol.zookeeper.operations import Create, Set
 from protocol.zookeeper.znodes import (
     ConfigChangeZnode,
@@ -51,8 +57,6 @@ from protocol.zookeeper.znodes import (
 NOT_KEPT: Final = (
     *ACL_RECORDS,
     GroupConfigsChanged,
-    *SCRAM_RECORDS,
-    *QUOTA_RECORDS,
     *TOKEN_RECORDS,
 )
 """Decisions that would be lost: whoever asks for one is refused before it is made."""
@@ -91,6 +95,8 @@ def take(state: ClusterState, record: Record, controller_id: int) -> list[Write]
         record.apply(state)
         return writes
     record.apply(state)
+    if isinstance(record, CLIENT_RECORDS):
+        return list(_client(state, record))
     return list(_writes(state, record, controller_id))
 
 
@@ -169,8 +175,26 @@ def _topic(topic: Topic) -> bytes:
 def _changed(kind: ResourceType, name: str, configs: dict[str, str]) -> Iterator[Write]:
     entity = paths.entity_path(kind, name)
     yield _configs(entity, configs)
+    yield _notice(entity)
+
+
+def _client(state: ClusterState, record: ClientRecord) -> Iterator[Write]:
+    """Write the znode of a user, client id or address, and those above it where there is none."""
+    entity = entity_of(record)
+    for path, above in folders_of(entity):
+        yield (
+            Ensure(paths.config_path(path))
+            if above is None
+            else _configs(path, written(state, above))
+        )
+    path = client_entity_path(entity)
+    yield _configs(path, written(state, entity))
+    yield _notice(path)
+
+
+def _notice(entity: str) -> Create:
     change = encode(ConfigChangeZnode(entity_path=entity))
-    yield Create(paths.CONFIG_CHANGE_PREFIX, change, is_sequential=True)
+    return Create(paths.CONFIG_CHANGE_PREFIX, change, is_sequential=True)
 
 
 def _configs(entity: str, configs: dict[str, str]) -> Put:

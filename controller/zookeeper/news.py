@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
 
 from controller.core.events import (
+    ClientConfigsRead,
     ConfigsRead,
     FromStore,
     LogDirEventsRead,
@@ -19,7 +20,12 @@ from controller.core.events import (
     RequestArrived,
     TopicsRead,
 )
-from controller.zookeeper.reading import read_configs, read_registrations, read_topics
+from controller.zookeeper.reading import (
+    read_client_configs,
+    read_configs,
+    read_registrations,
+    read_topics,
+)
 from controller.zookeeper.term import Term, TermEndedError
 from protocol.configs.types import ALL_BROKERS, ResourceType
 from protocol.messages.elections import ElectLeadersRequest, TopicPartitions
@@ -30,6 +36,7 @@ from protocol.messages.reassignments import (
 )
 from protocol.messages.topics import DeleteTopicsRequest
 from protocol.zookeeper import paths
+from protocol.zookeeper.client_entities import CLIENT_FOLDERS
 from protocol.zookeeper.znodes import (
     LogDirEventZnode,
     MalformedZnode,
@@ -202,6 +209,9 @@ class News:
                 own = ALL_BROKERS if name == paths.ALL_BROKERS_ENTITY else name
                 configs = await read_configs(self._zookeeper, _KINDS[kind], own)
                 post(ConfigsRead(_KINDS[kind], own, configs))
+            elif kind in CLIENT_FOLDERS:
+                configs = await read_client_configs(self._zookeeper, entity)
+                post(ClientConfigsRead(entity, configs))
             del self._changed_entities[entity]
 
     async def _children(self, folder: str, look: _Look) -> list[str]:

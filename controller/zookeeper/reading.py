@@ -11,6 +11,7 @@ from controller.core.events import Registration, TopicRead
 from controller.core.znode_state import StateRead, ZnodesRead, registration_of, topic_read
 from protocol.configs.types import ALL_BROKERS, ResourceType
 from protocol.zookeeper import paths
+from protocol.zookeeper.client_entities import CLIENT_FOLDERS, CLIENTS, USERS
 from protocol.zookeeper.znodes import (
     BrokerZnode,
     ClusterIdZnode,
@@ -60,6 +61,7 @@ async def read_all(zookeeper: ZookeeperPort, controller_epoch: int, listener: st
         broker_configs=await _each(
             named, lambda name: read_configs(zookeeper, ResourceType.BROKER, name)
         ),
+        client_configs=await _client_configs(zookeeper),
         deletions=sorted(await zookeeper.children(paths.DELETE_TOPICS)),
     )
 
@@ -104,6 +106,31 @@ async def read_configs(zookeeper: ZookeeperPort, kind: ResourceType, name: str) 
     path = paths.config_path(paths.entity_path(kind, name))
     data = await zookeeper.get(path)
     return {} if data is None else decode(data, ConfigZnode, path).config
+
+
+async def read_client_configs(zookeeper: ZookeeperPort, entity_path: str) -> dict[str, str]:
+    """Return what is set for a user, client id or address; nothing where only others lie below.
+
+    Raises:
+        ConnectionError, MalformedZnode: as ``read_all``.
+    """
+    path = paths.config_path(entity_path)
+    data = await zookeeper.get(path)
+    return decode(data, ConfigZnode, path).config if data else {}
+
+
+async def _client_configs(zookeeper: ZookeeperPort) -> dict[str, dict[str, str]]:
+    found: list[str] = []
+    for folder in CLIENT_FOLDERS:
+        found += await _below(zookeeper, folder)
+    for user in [each for each in found if each.startswith(f"{USERS}/")]:
+        found += await _below(zookeeper, f"{user}/{CLIENTS}")
+    return await _each(found, lambda path: read_client_configs(zookeeper, path))
+
+
+async def _below(zookeeper: ZookeeperPort, folder: str) -> list[str]:
+    names = await zookeeper.children(paths.config_path(folder))
+    return [f"{folder}/{name}" for name in sorted(names)]
 
 
 async def _each(

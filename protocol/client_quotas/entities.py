@@ -27,14 +27,14 @@ QuotaEntity: TypeAlias = tuple[tuple[str, str | None], ...]
 Quotas: TypeAlias = dict[QuotaEntity, dict[str, float]]
 """Entity -> key -> limit; no entity without a limit."""
 
-_KEYS_OF_CLIENTS: Final = (
+KEYS_OF_CLIENTS: Final = (
     PRODUCER_BYTE_RATE,
     CONSUMER_BYTE_RATE,
     REQUEST_PERCENTAGE,
     CONTROLLER_MUTATION_RATE,
 )
-_KEYS_OF_ADDRESSES: Final = (CONNECTION_CREATION_RATE,)
-_WHOLE: Final = (PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, CONNECTION_CREATION_RATE)
+KEYS_OF_ADDRESSES: Final = (CONNECTION_CREATION_RATE,)
+WHOLE_KEYS: Final = (PRODUCER_BYTE_RATE, CONSUMER_BYTE_RATE, CONNECTION_CREATION_RATE)
 _INTEGERS: Final = (CONNECTION_CREATION_RATE,)
 """Java's int; the other whole ones are longs."""
 _LONG_MAX: Final = 2.0**63
@@ -74,12 +74,12 @@ def check_quota(entity: QuotaEntity, key: str, value: float) -> None:
     Raises:
         KafkaError: INVALID_REQUEST, the entity has no such key, or the key no such value.
     """
-    keys = _KEYS_OF_ADDRESSES if entity[0][0] == IP else _KEYS_OF_CLIENTS
+    keys = KEYS_OF_ADDRESSES if entity[0][0] == IP else KEYS_OF_CLIENTS
     if key not in keys:
         raise _invalid(f"Invalid configuration key {key}")
     if not value > 0:
         raise _invalid(f"Quota {key} must be greater than 0")
-    if key not in _WHOLE:
+    if key not in WHOLE_KEYS:
         return
     name, limit = ("an INT", _INT_MAX) if key in _INTEGERS else ("a LONG", _LONG_MAX)
     if value > limit:

@@ -21,7 +21,7 @@ from jbodlab.processes.free_ports import free_ports
 from tests.deadlines import DEADLINE_S
 from tests.kafka_tools.tools import KafkaTools, Printed
 from tests.mixed.apache_nodes import HOST, LOG_DIRS, ApacheNodes
-from tests.mixed.election import elections
+from tests.mixed.election import Elections, elections
 from tests.mixed.mixed_lab import MixedLab
 
 pytestmark = [
@@ -61,6 +61,14 @@ class Known(NamedTuple):
     lab: MixedLab
     tools: KafkaTools
     clients_ports: Mapping[int, int]
+    elections: Elections
+
+    def elect(self, broker_id: int) -> None:
+        """Have this broker be the controller, and all know it."""
+        self.elections.elect(broker_id.__eq__)
+        self.lab.wait_until(
+            lambda: self.lab.controller_id() == broker_id, "brokers know the controller"
+        )
 
     def run(self, by: int, command: str) -> Printed:
         """Have a tool do it through a broker."""
@@ -107,7 +115,7 @@ class Known(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def known(lab: MixedLab, tools: KafkaTools) -> Generator[Known]:
+def cluster(lab: MixedLab, tools: KafkaTools) -> Generator[Known]:
     connect = f"{lab.nodes.zookeeper_connect}{CHROOT}"
     with ApacheNodes(lab.nodes.folder / "known", (APACHE, OWN), connect) as nodes:
         *clients, controller_port, control_port = free_ports(4)
@@ -122,7 +130,7 @@ def known(lab: MixedLab, tools: KafkaTools) -> Generator[Known]:
         document: dict[str, Any] = {
             "cluster_id": cluster_id,
             "zookeeper": {"connect": connect, "session_timeout_ms": 6000},
-            "controller": {"port": controller_port},
+            "controller": {"port": controller_port, "id": OWN},
             "configs": {**CONFIGS, "jbodlab.sasl.users": "nobody:nothing"},
             "brokers": [
                 {
@@ -142,15 +150,32 @@ def known(lab: MixedLab, tools: KafkaTools) -> Generator[Known]:
             nodes.wait_until(
                 lambda: len(cluster_behind(nodes.bootstrap).brokers) == 2, "both brokers are known"
             )
-            with ClusterAdmin(cluster_behind(nodes.bootstrap)) as admin:
-                yield Known(MixedLab(nodes, admin), tools, clients_ports)
+            with (
+                ClusterAdmin(cluster_behind(nodes.bootstrap)) as admin,
+                elections(nodes) as looking,
+            ):
+                yield Known(MixedLab(nodes, admin), tools, clients_ports, looking)
         finally:
             own.stop()
 
 
+@pytest.fixture
+def known(cluster: Known) -> Known:
+    """The cluster, with Apache Kafka's controller."""
+    cluster.elect(APACHE)
+    return cluster
+
+
+@pytest.fixture(params=KINDS)
+def led(request: pytest.FixtureRequest, cluster: Known) -> Known:
+    """The cluster, with a controller of either kind."""
+    cluster.elect(KINDS[request.param])
+    return cluster
+
+
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_credential_lets_in_at_both_until_it_is_deleted(known: Known, kind: str) -> None:
-    user = f"by-{KINDS[kind]}"
+def test_a_credential_lets_in_at_both_until_it_is_deleted(led: Known, kind: str) -> None:
+    known, user = led, f"by-{KINDS[kind]}-under-{led.lab.controller_id()}"
     known.make_user(KINDS[kind], user)
     assert not known.lets_in(OWN, user, "wrong")
 
@@ -185,8 +210,9 @@ def test_an_acl_opens_topics_at_both_until_it_is_removed(known: Known, kind: str
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_quota_slows_writers_at_both_until_it_is_taken_off(known: Known, kind: str) -> None:
-    topic, client = f"slowed-{KINDS[kind]}", f"slow-{KINDS[kind]}"
+def test_a_quota_slows_writers_at_both_until_it_is_taken_off(led: Known, kind: str) -> None:
+    known, name = led, f"{KINDS[kind]}-under-{led.lab.controller_id()}"
+    topic, client = f"slowed-{name}", f"slow-{name}"
     known.lab.create(topic, (APACHE,), (OWN,))
     of_client = f"kafka-configs --alter --entity-type clients --entity-name {client}"
     known.run(KINDS[kind], f"{of_client} --add-config producer_byte_rate=1000")

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from broker.zookeeper.controller_broker import ControllerBroker
-from protocol.messages.control import AlterPartitionRequest
+from protocol.errors import ErrorCode
+from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
+from protocol.messages.topics import (
+    DeletableTopicResult,
+    DeleteTopicsRequest,
+    DeleteTopicsResponse,
+)
 from protocol.ports import RpcPort
 from tests.protocol.zookeeper_client.fake_zookeeper import FakeZookeeper
 
@@ -38,3 +46,46 @@ async def test_a_controller_that_cannot_be_asked_is_a_lost_connection(
     port = ControllerBroker(zookeeper, _nobody, "PLAINTEXT")
     with pytest.raises(ConnectionError, match=why):
         await port.request(AlterPartitionRequest(broker_id=3, broker_epoch=1), 3)
+
+
+class Answering:
+    """A broker that answers the same each time."""
+
+    def __init__(self, code: ErrorCode, asked: list[int], port: int) -> None:
+        self._code, self._asked, self._port = code, asked, port
+
+    async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
+        self._asked.append(self._port)
+        if isinstance(message, DeleteTopicsRequest):
+            answers = [DeletableTopicResult(name="t", error_code=self._code)]
+            return DeleteTopicsResponse(responses=answers)
+        return AlterPartitionResponse(error_code=self._code, topics=[])
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+@pytest.mark.parametrize(
+    ("request_", "version"),
+    [
+        (AlterPartitionRequest(broker_id=3, broker_epoch=1), 3),
+        (DeleteTopicsRequest(topic_names=["t"]), 5),
+    ],
+    ids=["as a whole", "topic by topic"],
+)
+async def test_the_next_controller_is_asked_when_this_one_is_none_any_more(
+    request_: Any, version: int
+) -> None:
+    zookeeper = FakeZookeeper()
+    zookeeper.start()
+    zookeeper.znodes.update({"/controller": CONTROLLER_2, "/brokers/ids/2": BROKER_2})
+    asked: list[int] = []
+
+    def connect(_host: str, port: int) -> RpcPort:
+        other = {"/controller": b'{"version":2,"brokerid":3,"timestamp":"1"}'}
+        zookeeper.znodes.update({**other, "/brokers/ids/3": BROKER_2.replace(b"9092", b"9093")})
+        code = ErrorCode.NOT_CONTROLLER if port == 9092 else ErrorCode.NONE
+        return Answering(code, asked, port)
+
+    await ControllerBroker(zookeeper, connect, "SSL").request(request_, version)
+    assert asked == [9092, 9093]

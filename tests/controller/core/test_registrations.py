@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from controller.core.events import (
+    ClientConfigsRead,
     ConfigsRead,
     LogDirEventsRead,
     Registration,
@@ -25,7 +26,7 @@ from protocol.messages.configs import (
     IncrementalAlterConfigsRequestAlterConfigsResource,
 )
 from protocol.messages.control import LeaderAndIsrRequest, UpdateMetadataRequest
-from protocol.messages.scram import AlterUserScramCredentialsRequest, ScramCredentialDeletion
+from protocol.security.scram import credential_of, credential_text
 from tests.controller.core.cluster import Cluster, registered, settings, topic_records, tp
 
 LED = Partition(replicas=(1, 2, 3), leader=1, leader_epoch=0, isr=(1, 2, 3), partition_epoch=0)
@@ -149,6 +150,22 @@ def test_a_topic_that_the_controller_has_deleted_does_not_come_back() -> None:
     assert "gone" not in cluster.state.topics
 
 
+def test_quotas_and_credentials_are_those_that_others_wrote() -> None:
+    cluster = beside_zookeeper()
+    text = credential_text(credential_of("SCRAM-SHA-256", b"salted", b"salt", 4096))
+    configs = {"SCRAM-SHA-256": text, "SCRAM-SHA-512": "broken", "producer_byte_rate": "1000"}
+    before = cluster.state.journal_number
+    for _ in range(2):
+        cluster.feed(ClientConfigsRead("users/a%40b", configs))
+    assert cluster.state.journal_number == before + 1
+    assert list(cluster.state.scram_credentials["a@b"]) == ["SCRAM-SHA-256"]
+    assert cluster.state.client_quotas == {(("user", "a@b"),): {"producer_byte_rate": 1000.0}}
+    cluster.feed(ClientConfigsRead("users/a%40b", {}))
+    assert (cluster.state.scram_credentials, cluster.state.client_quotas) == ({}, {})
+    cluster.feed(ClientConfigsRead("users/a/others/b", configs))
+    assert cluster.state.journal_number == before + 2
+
+
 def test_settings_of_a_topic_that_is_gone_do_not_matter() -> None:
     cluster = beside_zookeeper()
     cluster.feed(ConfigsRead(ResourceType.TOPIC, "gone", {"retention.ms": "5"}))
@@ -176,13 +193,6 @@ def test_settings_of_a_topic_that_is_gone_do_not_matter() -> None:
             ErrorCode.SECURITY_DISABLED,
         ),
         (
-            AlterUserScramCredentialsRequest(
-                deletions=[ScramCredentialDeletion(name="a", mechanism=1)], upsertions=[]
-            ),
-            0,
-            ErrorCode.UNSUPPORTED_VERSION,
-        ),
-        (
             IncrementalAlterConfigsRequest(
                 resources=[
                     IncrementalAlterConfigsRequestAlterConfigsResource(
@@ -202,7 +212,7 @@ def test_settings_of_a_topic_that_is_gone_do_not_matter() -> None:
             ErrorCode.INVALID_REQUEST,
         ),
     ],
-    ids=["acls", "scram", "group"],
+    ids=["acls", "group"],
 )
 def test_what_zookeeper_does_not_keep_is_refused(
     request_: Any, version: int, code: ErrorCode

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from controller.core.events import (
+    ClientConfigsRead,
     ConfigsRead,
     LogDirEventsRead,
     RegistrationsRead,
@@ -114,6 +115,7 @@ async def test_settings_that_change_are_read_again() -> None:
         assert await lab.settle() == [
             ConfigsRead(ResourceType.TOPIC, "t", {"retention.ms": "5"}),
             ConfigsRead(ResourceType.BROKER, "", {}),
+            ClientConfigsRead("users/somebody", {}),
         ]
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from controller.core.config_records import BrokerConfigsChanged, TopicConfigsChanged
 from controller.core.decision import Decision
+from controller.core.quota_records import ClientQuotaRemoved, ClientQuotaSet
 from controller.core.reassignment_records import AssignmentChanged
 from controller.core.records import (
     DeletionQueued,
@@ -16,10 +19,12 @@ from controller.core.records import (
     TopicCreated,
     TopicDeleted,
 )
+from controller.core.scram_records import ScramCredentialDeleted, ScramCredentialStored
 from controller.core.state import Partition
 from controller.zookeeper.store import ZookeeperStore
 from controller.zookeeper.term import Term, TermEndedError
 from protocol.ids import uuid_from_text
+from protocol.security.scram import credential_of, credential_text
 from protocol.zookeeper import paths
 from protocol.zookeeper.operations import Check, Set
 from tests.controller.zookeeper.lab import (
@@ -142,6 +147,63 @@ async def test_changed_settings_are_told_to_brokers() -> None:
         '{"version":2,"entity_path":"topics/t"}',
         '{"version":2,"entity_path":"brokers/<default>"}',
     ]
+
+
+CREDENTIAL = credential_of("SCRAM-SHA-512", b"salted", b"salt", 4096)
+ALICE_AND_APP = (("client-id", "app"), ("user", "alice@home"))
+
+
+async def test_credentials_and_quotas_of_one_user_stand_in_one_znode() -> None:
+    lab = Lab(server_with_brokers(b1=9091))
+    await lab.store.load()
+    await lab.decide(ScramCredentialStored("alice@home", "SCRAM-SHA-512", CREDENTIAL))
+    await lab.decide(ClientQuotaSet((("user", "alice@home"),), "producer_byte_rate", 1000.0))
+    await lab.decide(ClientQuotaSet((("user", None),), "request_percentage", 12.5))
+    text = credential_text(CREDENTIAL)
+    assert json.loads(lab.text("/config/users/alice%40home"))["config"] == {
+        "producer_byte_rate": "1000",
+        "SCRAM-SHA-512": text,
+    }
+    assert json.loads(lab.text("/config/users/<default>"))["config"] == {
+        "request_percentage": "12.5"
+    }
+    await lab.decide(ScramCredentialDeleted("alice@home", "SCRAM-SHA-512"))
+    await lab.decide(ClientQuotaRemoved((("user", "alice@home"),), "producer_byte_rate"))
+    assert json.loads(lab.text("/config/users/alice%40home"))["config"] == {}
+    names = lab.zookeeper.names(paths.CONFIG_CHANGES)
+    assert [lab.text(f"{paths.CONFIG_CHANGES}/{name}") for name in names[:3]] == [
+        '{"version":2,"entity_path":"users/alice%40home"}',
+        '{"version":2,"entity_path":"users/alice%40home"}',
+        '{"version":2,"entity_path":"users/<default>"}',
+    ]
+
+
+async def test_a_quota_of_a_users_client_stands_below_the_user() -> None:
+    """Brokers of Apache Kafka read the user's znode, too: it has a body."""
+    lab = Lab(server_with_brokers(b1=9091))
+    await lab.store.load()
+    await lab.decide(ClientQuotaSet(ALICE_AND_APP, "consumer_byte_rate", 5.0))
+    await lab.decide(ClientQuotaSet((("ip", "10.0.0.1"),), "connection_creation_rate", 3.0))
+    below = "/config/users/alice%40home/clients/app"
+    assert json.loads(lab.text(below))["config"] == {"consumer_byte_rate": "5"}
+    assert json.loads(lab.text("/config/users/alice%40home"))["config"] == {}
+    assert json.loads(lab.text("/config/ips/10.0.0.1"))["config"] == {
+        "connection_creation_rate": "3"
+    }
+
+
+async def test_a_new_term_begins_with_the_quotas_and_credentials_that_there_are() -> None:
+    lab = Lab(server_with_brokers(b1=9091))
+    await lab.store.load()
+    await lab.decide(ScramCredentialStored("alice@home", "SCRAM-SHA-512", CREDENTIAL))
+    await lab.decide(ClientQuotaSet(ALICE_AND_APP, "consumer_byte_rate", 5.0))
+    await lab.decide(ClientQuotaSet((("client-id", None),), "request_percentage", 50.0))
+    state = (await Lab(lab.server).store.load()).state
+    assert state.scram_credentials == {"alice@home": {"SCRAM-SHA-512": CREDENTIAL}}
+    assert state.client_quotas == {
+        ALICE_AND_APP: {"consumer_byte_rate": 5.0},
+        (("client-id", None),): {"request_percentage": 50.0},
+    }
 
 
 async def test_a_block_of_producer_ids_is_written_before_it_is_given() -> None:
