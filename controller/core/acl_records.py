@@ -34,4 +34,16 @@ class AclsDeleted:
         state.acls_generation += 1
 
 
+@dataclass(frozen=True, slots=True)
+class AclsReplaced:
+    """All ACLs are what was read where others write them."""
+
+    acls: tuple[AclBinding, ...]
+
+    def apply(self, state: ClusterState) -> None:
+        """Replace them."""
+        state.acls = dict.fromkeys(self.acls)
+        state.acls_generation += 1
+
+
 ACL_RECORDS: Final = (AclsCreated, AclsDeleted)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from controller.core.acl_records import AclsCreated, AclsDeleted
+from controller.core.acl_records import AclsCreated, AclsDeleted, AclsReplaced
 from controller.core.events import RequestArrived
 from controller.core.step import Step
 from protocol.acls.model import AclBinding
@@ -36,7 +36,7 @@ def create_acls(step: Step, event: RequestArrived) -> None:
     new: dict[AclBinding, None] = {}
     for creation in request.creations:
         try:
-            _check_enabled(step)
+            _check_authorizer(step)
             acl = new_binding(creation)
         except KafkaError as error:
             results.append(AclCreationResult(error_code=error.code, error_message=error.message))
@@ -54,7 +54,7 @@ def describe_acls(step: Step, event: RequestArrived) -> None:
     """Serve DescribeAcls v0-3, to brokers as well."""
     request: DescribeAclsRequest = event.request
     try:
-        _check_enabled(step)
+        _check_authorizer(step)
         wanted = asked_filter(request)
     except KafkaError as error:
         step.answer(event.token, refuse_describe_acls(request, event.version, error))
@@ -73,7 +73,7 @@ def delete_acls(step: Step, event: RequestArrived) -> None:
     gone: dict[AclBinding, None] = {}
     for asked in request.filters:
         try:
-            _check_enabled(step)
+            _check_authorizer(step)
             wanted = asked_filter(asked)
         except KafkaError as error:
             results.append(
@@ -97,11 +97,23 @@ def delete_acls(step: Step, event: RequestArrived) -> None:
     step.answer_when_told(event.token, DeleteAclsResponse(filter_results=results))
 
 
-def _check_enabled(step: Step) -> None:
+def acls_read(step: Step, acls: tuple[AclBinding, ...]) -> None:
+    """Go on with ACLs that others wrote into ZooKeeper, and have brokers ask for them again.
+
+    They see there that some changed, too, and may have asked before this controller had read them.
+    """
+    if dict.fromkeys(acls) == step.state.acls:
+        return
+    step.change(AclsReplaced(acls))
+    step.note(f"{len(acls)} ACLs read")
+    batch = step.new_batch()
+    batch.add_changed_configs(step.state.reachable_brokers(), (CHANGED_ACLS,))
+    step.send_batch(batch)
+
+
+def _check_authorizer(step: Step) -> None:
     if not step.settings.defaults.has_authorizer:
         raise KafkaError(ErrorCode.SECURITY_DISABLED, "No Authorizer is configured.")
-    if step.settings.has_zookeeper:
-        raise KafkaError(ErrorCode.SECURITY_DISABLED, "This controller keeps no ACLs in ZooKeeper.")
 
 
 def _tell(step: Step, what: str, acls: Sequence[AclBinding]) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from controller.core.state import Endpoint
+from protocol.acls.model import AclBinding
 from protocol.configs.types import ResourceType
 
 
@@ -108,8 +109,15 @@ class ClientConfigsRead:
     configs: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class AclsRead:
+    """These are all ACLs, read because somebody changed some."""
+
+    acls: tuple[AclBinding, ...]
+
+
 FromStore: TypeAlias = (
-    RegistrationsRead | LogDirEventsRead | TopicsRead | ConfigsRead | ClientConfigsRead
+    RegistrationsRead | LogDirEventsRead | TopicsRead | ConfigsRead | ClientConfigsRead | AclsRead
 )
 """What is seen in a store that others write to."""
 Event: TypeAlias = Started | RequestArrived | RequestAnswered | Tick | FromStore

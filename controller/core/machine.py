@@ -35,6 +35,7 @@ from controller.core.alter_reassignments import (
 )
 from controller.core.decision import Decision
 from controller.core.events import (
+    AclsRead,
     ClientConfigsRead,
     ConfigsRead,
     Event,
@@ -207,6 +208,7 @@ def _take(step: Step, event: Event) -> None:
             | TopicsRead()
             | ConfigsRead()
             | ClientConfigsRead()
+            | AclsRead()
         ):
             registrations.take(step, event)
         case Started():

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple, Protocol
 
-from controller.core.acl_records import ACL_RECORDS
+from controller.core.acl_records import ACL_RECORDS, AclsReplaced
 from controller.core.config_records import (
     BrokerConfigsChanged,
     ConfigsReplaced,
@@ -342,6 +342,7 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     GroupConfigsChanged,
     ConfigsReplaced,
     ClientConfigsReplaced,
+    AclsReplaced,
     *ACL_RECORDS,
     *SCRAM_RECORDS,
     *TOKEN_RECORDS,

@@ -8,7 +8,9 @@ from __future__ import annotations
 from typing import assert_never
 
 from controller.core import failures
+from controller.core.acls import acls_read
 from controller.core.events import (
+    AclsRead,
     ClientConfigsRead,
     ConfigsRead,
     FromStore,
@@ -40,6 +42,8 @@ def take(step: Step, event: FromStore) -> None:
             _take_configs(step, event)
         case ClientConfigsRead():
             _take_client_configs(step, event)
+        case AclsRead(acls):
+            acls_read(step, acls)
         case _:
             assert_never(event)
 

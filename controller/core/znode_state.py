@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from msgspec import UNSET
 
+from controller.core.acl_records import AclsReplaced
 from controller.core.config_records import BrokerConfigsChanged
 from controller.core.events import Registration, TopicRead
 from controller.core.reassignment_records import AssignmentChanged
@@ -26,6 +27,7 @@ from controller.core.records import (
 from controller.core.registrations import registered
 from controller.core.state import ClusterState, Endpoint
 from controller.core.znode_clients import replaced
+from protocol.acls.model import AclBinding
 from protocol.ids import uuid_from_text
 from protocol.security.listeners import SecurityProtocol
 from protocol.zookeeper import paths
@@ -59,6 +61,7 @@ class ZnodesRead:
         default_factory=dict[str, Mapping[str, str]]
     )
     """What is set for users, client ids and addresses, by path below ``/config``."""
+    acls: tuple[AclBinding, ...] = ()
     deletions: Iterable[str] = field(default=())
 
 
@@ -114,6 +117,8 @@ def _records(read: ZnodesRead) -> Iterator[Record]:
         found = replaced(path, configs)
         if found is not None:
             yield found
+    if read.acls:
+        yield AclsReplaced(read.acls)
     for name in read.deletions:
         if name in read.topics:
             yield DeletionQueued(name)

@@ -6,7 +6,7 @@ there: the next controller asks. Source: KafkaZkClient, AdminZkClient, ZkPartiti
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -40,9 +40,11 @@ from controller.core.znode_clients import (
     folders_of,
     written,
 )
+from protocol.acls.model import AclBinding
 from protocol.configs.types import ResourceType
 from protocol.ids import TopicPartition, uuid_text
 from protocol.zookeeper import paths
+from protocol.zookeeper.acls import acl_change, acl_path, acls_body
 from protocol.zookeeper.client_entities import client_entity_path
 from protocol.zookeeper.operations import Create, Set
 from protocol.zookeeper.znodes import (
@@ -55,7 +57,6 @@ from protocol.zookeeper.znodes import (
 )
 
 NOT_KEPT: Final = (
-    *ACL_RECORDS,
     GroupConfigsChanged,
     *TOKEN_RECORDS,
 )
@@ -97,6 +98,8 @@ def take(state: ClusterState, record: Record, controller_id: int) -> list[Write]
     record.apply(state)
     if isinstance(record, CLIENT_RECORDS):
         return list(_client(state, record))
+    if isinstance(record, ACL_RECORDS):
+        return list(_acls(state, record.acls))
     return list(_writes(state, record, controller_id))
 
 
@@ -176,6 +179,19 @@ def _changed(kind: ResourceType, name: str, configs: dict[str, str]) -> Iterator
     entity = paths.entity_path(kind, name)
     yield _configs(entity, configs)
     yield _notice(entity)
+
+
+def _acls(state: ClusterState, changed: Iterable[AclBinding]) -> Iterator[Write]:
+    """Write the ACLs of each pattern that changed whole; without any its znode goes."""
+    for pattern in dict.fromkeys(acl.pattern for acl in changed):
+        path, left = acl_path(pattern), [acl for acl in state.acls if acl.pattern == pattern]
+        prefix, body = acl_change(pattern)
+        folders = path.split("/")[1:-1]
+        for length in range(1, len(folders) + 1):
+            yield Ensure("/" + "/".join(folders[:length]))
+        yield Put(path, acls_body(left)) if left else Clear(path)
+        yield Ensure(prefix.rpartition("/")[0])
+        yield Create(prefix, body, is_sequential=True)
 
 
 def _client(state: ClusterState, record: ClientRecord) -> Iterator[Write]:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Final, TypeAlias
 
 from controller.core.events import (
+    AclsRead,
     ClientConfigsRead,
     ConfigsRead,
     FromStore,
@@ -21,6 +22,7 @@ from controller.core.events import (
     TopicsRead,
 )
 from controller.zookeeper.reading import (
+    read_acls,
     read_client_configs,
     read_configs,
     read_registrations,
@@ -76,6 +78,7 @@ class News:
             self._look_at_reassignments,
             self._look_at_elections,
             self._look_at_configs,
+            self._look_at_acls,
         )
         self._due: dict[_Look, None] = {}
         self._is_due = asyncio.Event()
@@ -213,6 +216,16 @@ class News:
                 configs = await read_client_configs(self._zookeeper, entity)
                 post(ClientConfigsRead(entity, configs))
             del self._changed_entities[entity]
+
+    async def _look_at_acls(self, post: Post) -> None:
+        """Read all where some changed; without a broker with an authorizer there are none."""
+        watch, is_kept = self._watch(self._look_at_acls), False
+        for folder in paths.ACL_CHANGES:
+            if await self._zookeeper.find(folder, watch) is not None:
+                await self._zookeeper.children(folder, watch)
+                is_kept = True
+        if is_kept:
+            post(AclsRead(await read_acls(self._zookeeper)))
 
     async def _children(self, folder: str, look: _Look) -> list[str]:
         names = await self._zookeeper.children(folder, self._watch(look))

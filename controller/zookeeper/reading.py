@@ -9,10 +9,13 @@ from typing import Final, TypeVar
 
 from controller.core.events import Registration, TopicRead
 from controller.core.znode_state import StateRead, ZnodesRead, registration_of, topic_read
+from protocol.acls.model import AclBinding
 from protocol.configs.types import ALL_BROKERS, ResourceType
 from protocol.zookeeper import paths
+from protocol.zookeeper.acls import RESOURCE_TYPES, acls_of
 from protocol.zookeeper.client_entities import CLIENT_FOLDERS, CLIENTS, USERS
 from protocol.zookeeper.znodes import (
+    AclsZnode,
     BrokerZnode,
     ClusterIdZnode,
     ConfigZnode,
@@ -61,6 +64,7 @@ async def read_all(zookeeper: ZookeeperPort, controller_epoch: int, listener: st
         broker_configs=await _each(
             named, lambda name: read_configs(zookeeper, ResourceType.BROKER, name)
         ),
+        acls=await read_acls(zookeeper),
         client_configs=await _client_configs(zookeeper),
         deletions=sorted(await zookeeper.children(paths.DELETE_TOPICS)),
     )
@@ -117,6 +121,27 @@ async def read_client_configs(zookeeper: ZookeeperPort, entity_path: str) -> dic
     path = paths.config_path(entity_path)
     data = await zookeeper.get(path)
     return decode(data, ConfigZnode, path).config if data else {}
+
+
+async def read_acls(zookeeper: ZookeeperPort) -> tuple[AclBinding, ...]:
+    """Return all ACLs, by resource.
+
+    Raises:
+        ConnectionError, MalformedZnode: as ``read_all``.
+    """
+    found: list[AclBinding] = []
+    for folder in paths.ACL_FOLDERS:
+        for kind in RESOURCE_TYPES:
+            names = sorted(await zookeeper.children(f"{folder}/{kind}"))
+            znodes = await _each(names, lambda name: _acls(zookeeper, f"{folder}/{kind}/{name}"))  # noqa: B023 - awaited here
+            for name, znode in znodes.items():
+                found += acls_of(folder, kind, name, znode)
+    return tuple(found)
+
+
+async def _acls(zookeeper: ZookeeperPort, path: str) -> AclsZnode | None:
+    data = await zookeeper.get(path)
+    return None if data is None else decode(data, AclsZnode, path)
 
 
 async def _client_configs(zookeeper: ZookeeperPort) -> dict[str, dict[str, str]]:

@@ -28,6 +28,8 @@ CONFIG_CHANGE_PREFIX: Final = f"{CONFIG_CHANGES}/config_change_"
 """ZooKeeper puts ten digits behind a prefix."""
 ACL_CHANGES: Final = ("/kafka-acl-changes", "/kafka-acl-extended-changes")
 """Of literal patterns, and of others; made by the first broker with an authorizer."""
+ACL_FOLDERS: Final = ("/kafka-acl", "/kafka-acl-extended/prefixed")
+"""Of literal patterns, and of prefixes; below them types of resources, then names."""
 TOKENS: Final = "/delegation_token/tokens"
 TOKEN_CHANGES: Final = "/delegation_token/token_changes"
 """Made, as the one before, by the first broker with a secret key for tokens."""

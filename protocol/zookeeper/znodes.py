@@ -106,6 +106,31 @@ class LogDirEventZnode(Znode, kw_only=True, frozen=True):
     event: int = LOG_DIR_FAILURE
 
 
+class AclEntry(Struct, rename="camel", frozen=True):
+    """One ACL of a resource; the words are Kafka's, such as ``Allow`` and ``DescribeConfigs``."""
+
+    principal: str
+    permission_type: str
+    operation: str
+    host: str
+
+
+class AclsZnode(Znode, kw_only=True, frozen=True):
+    """``/kafka-acl/Topic/orders``, ``/kafka-acl-extended/prefixed/Group/app-``."""
+
+    version: int = 1
+    acls: list[AclEntry]
+
+
+class AclChangeZnode(Znode, rename="camel", kw_only=True, frozen=True):
+    """``/kafka-acl-extended-changes/acl_changes_<seq>``."""
+
+    version: int = 1
+    resource_type: str
+    name: str
+    pattern_type: str
+
+
 class PartitionName(Struct, frozen=True):
     """One partition in a list of them."""
 

@@ -188,13 +188,17 @@ def test_a_credential_lets_in_at_both_until_it_is_deleted(led: Known, kind: str)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_an_acl_opens_topics_at_both_until_it_is_removed(known: Known, kind: str) -> None:
-    user, topic = f"writer-{KINDS[kind]}", f"opened-{KINDS[kind]}"
+def test_an_acl_opens_topics_at_both_until_it_is_removed(led: Known, kind: str) -> None:
+    known, name = led, f"{KINDS[kind]}-under-{led.lab.controller_id()}"
+    user, topic = f"writer-{name}", f"opened-{name}"
     known.make_user(KINDS[kind], user)
     known.lab.create(topic, (APACHE,), (OWN,))
     assert not known.written(user, topic, 1)
 
-    acl = f"--allow-principal User:{user} --operation Write --operation Describe --topic {topic}"
+    # The two kinds of patterns stand in different folders.
+    pattern = {"Apache Kafka": "literal", "jbodlab": "prefixed"}[kind]
+    allowed = f"--allow-principal User:{user} --operation Write --operation Describe"
+    acl = f"{allowed} --topic {topic} --resource-pattern-type {pattern}"
     known.run(KINDS[kind], f"kafka-acls --add {acl}")
     for partition in (0, 1):
         known.lab.wait_until(

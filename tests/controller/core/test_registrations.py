@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from controller.core.events import (
+    AclsRead,
     ClientConfigsRead,
     ConfigsRead,
     LogDirEventsRead,
@@ -17,9 +18,17 @@ from controller.core.events import (
     TopicsRead,
 )
 from controller.core.state import Endpoint, Partition
+from protocol.acls.model import (
+    AclBinding,
+    AclOperation,
+    AclResourceType,
+    PatternType,
+    PermissionType,
+    ResourcePattern,
+)
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
-from protocol.messages.acls import AclCreation, CreateAclsRequest
+from protocol.messages.acls import DescribeAclsRequest
 from protocol.messages.configs import (
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsRequestAlterableConfig,
@@ -166,6 +175,33 @@ def test_quotas_and_credentials_are_those_that_others_wrote() -> None:
     assert cluster.state.journal_number == before + 2
 
 
+def test_acls_are_those_that_others_wrote_and_brokers_ask_for_them_again() -> None:
+    cluster = beside_zookeeper(
+        authorizer_class_name="org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+    )
+    cluster.sent[2].clear()
+    pattern = ResourcePattern(AclResourceType.TOPIC, "t", PatternType.LITERAL)
+    acl = AclBinding(pattern, "User:a", "*", AclOperation.READ, PermissionType.ALLOW)
+    before = cluster.state.journal_number
+    for _ in range(2):
+        cluster.feed(AclsRead((acl,)))
+    assert cluster.state.journal_number == before + 1
+    assert [type(each) for each in cluster.sent[2]] == [UpdateMetadataRequest]
+    every = DescribeAclsRequest(
+        resource_type_filter=1,
+        resource_name_filter=None,
+        pattern_type_filter=1,
+        principal_filter=None,
+        host_filter=None,
+        operation=1,
+        permission_type=1,
+    )
+    described = cluster.call(every, 3)
+    assert [each.resource_name for each in described.resources] == ["t"]
+    cluster.feed(AclsRead(()))
+    assert list(cluster.call(every, 3).resources) == []
+
+
 def test_settings_of_a_topic_that_is_gone_do_not_matter() -> None:
     cluster = beside_zookeeper()
     cluster.feed(ConfigsRead(ResourceType.TOPIC, "gone", {"retention.ms": "5"}))
@@ -175,23 +211,6 @@ def test_settings_of_a_topic_that_is_gone_do_not_matter() -> None:
 @pytest.mark.parametrize(
     ("request_", "version", "code"),
     [
-        (
-            CreateAclsRequest(
-                creations=[
-                    AclCreation(
-                        resource_type=2,
-                        resource_name="t",
-                        resource_pattern_type=3,
-                        principal="User:a",
-                        host="*",
-                        operation=3,
-                        permission_type=3,
-                    )
-                ]
-            ),
-            3,
-            ErrorCode.SECURITY_DISABLED,
-        ),
         (
             IncrementalAlterConfigsRequest(
                 resources=[
@@ -212,7 +231,7 @@ def test_settings_of_a_topic_that_is_gone_do_not_matter() -> None:
             ErrorCode.INVALID_REQUEST,
         ),
     ],
-    ids=["acls", "group"],
+    ids=["group"],
 )
 def test_what_zookeeper_does_not_keep_is_refused(
     request_: Any, version: int, code: ErrorCode

@@ -20,6 +20,12 @@ from controller.core.events import (
 )
 from controller.zookeeper.news import News
 from controller.zookeeper.term import Term, TermEndedError
+from protocol.acls.model import (
+    AclOperation,
+    AclResourceType,
+    PatternType,
+    ResourcePattern,
+)
 from protocol.configs.types import ResourceType
 from protocol.ids import uuid_from_text
 from protocol.messages.elections import ElectLeadersRequest
@@ -117,6 +123,27 @@ async def test_settings_that_change_are_read_again() -> None:
             ConfigsRead(ResourceType.BROKER, "", {}),
             ClientConfigsRead("users/somebody", {}),
         ]
+
+
+async def test_acls_are_read_again_when_a_broker_changes_some() -> None:
+    async with followed() as lab:
+        entry = '{"principal":"User:a","permissionType":"Allow","operation":"%s","host":"*"}'
+        known, unknown = entry % "DescribeConfigs", entry % "Dance"
+        for folder, name in (("/kafka-acl", "t"), ("/kafka-acl-extended/prefixed", "app-")):
+            body = f'{{"version":1,"acls":[{known},{unknown}]}}'
+            lab.server.put(f"{folder}/TransactionalId/{name}", body.encode())
+        lab.server.put("/kafka-acl-changes", b"")
+        (told,) = await lab.settle()
+        kind, operation = AclResourceType.TRANSACTIONAL_ID, AclOperation.DESCRIBE_CONFIGS
+        literal, prefixed = PatternType.LITERAL, PatternType.PREFIXED
+        assert [(acl.pattern, acl.operation, acl.principal) for acl in told.acls] == [
+            (ResourcePattern(kind, "t", literal), operation, "User:a"),
+            (ResourcePattern(kind, "app-", prefixed), operation, "User:a"),
+        ]
+        lab.server.remove("/kafka-acl/TransactionalId/t")
+        lab.zookeeper.put_sequential("/kafka-acl-changes/acl_changes_", b"TransactionalId:t")
+        (told,) = await lab.settle()
+        assert [acl.pattern.name for acl in told.acls] == ["app-"]
 
 
 async def test_what_old_tools_write_is_asked_for() -> None:

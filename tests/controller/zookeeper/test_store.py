@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from controller.core.acl_records import AclsCreated, AclsDeleted
 from controller.core.config_records import BrokerConfigsChanged, TopicConfigsChanged
 from controller.core.decision import Decision
 from controller.core.quota_records import ClientQuotaRemoved, ClientQuotaSet
@@ -23,6 +24,14 @@ from controller.core.scram_records import ScramCredentialDeleted, ScramCredentia
 from controller.core.state import Partition
 from controller.zookeeper.store import ZookeeperStore
 from controller.zookeeper.term import Term, TermEndedError
+from protocol.acls.model import (
+    AclBinding,
+    AclOperation,
+    AclResourceType,
+    PatternType,
+    PermissionType,
+    ResourcePattern,
+)
 from protocol.ids import uuid_from_text
 from protocol.security.scram import credential_of, credential_text
 from protocol.zookeeper import paths
@@ -204,6 +213,38 @@ async def test_a_new_term_begins_with_the_quotas_and_credentials_that_there_are(
         ALICE_AND_APP: {"consumer_byte_rate": 5.0},
         (("client-id", None),): {"request_percentage": 50.0},
     }
+
+
+async def test_acls_of_a_pattern_stand_in_one_znode_and_changes_are_told() -> None:
+    lab = Lab(server_with_brokers(b1=9091))
+    await lab.store.load()
+    topic = ResourcePattern(AclResourceType.TOPIC, "t", PatternType.LITERAL)
+    group = ResourcePattern(AclResourceType.TRANSACTIONAL_ID, "app-", PatternType.PREFIXED)
+    read, write = (
+        AclBinding(topic, "User:a", "*", operation, PermissionType.ALLOW)
+        for operation in (AclOperation.READ, AclOperation.ALTER_CONFIGS)
+    )
+    denied = AclBinding(group, "User:b", "10.0.0.1", AclOperation.ALL, PermissionType.DENY)
+    await lab.decide(AclsCreated((read, write, denied)))
+    assert json.loads(lab.text("/kafka-acl/Topic/t"))["acls"][1] == {
+        "principal": "User:a",
+        "permissionType": "Allow",
+        "operation": "AlterConfigs",
+        "host": "*",
+    }
+    assert json.loads(lab.text("/kafka-acl-extended/prefixed/TransactionalId/app-"))["acls"]
+    await lab.decide(AclsDeleted((denied,)))
+    assert "/kafka-acl-extended/prefixed/TransactionalId/app-" not in lab.server.znodes
+    literal, extended = paths.ACL_CHANGES
+    told = [
+        f"{folder}/{name}" for folder in (literal, extended) for name in lab.zookeeper.names(folder)
+    ]
+    assert [lab.text(path) for path in told] == [
+        "Topic:t",
+        *['{"version":1,"resourceType":"TRANSACTIONAL_ID","name":"app-","patternType":"PREFIXED"}']
+        * 2,
+    ]
+    assert list((await Lab(lab.server).store.load()).state.acls) == [read, write]
 
 
 async def test_a_block_of_producer_ids_is_written_before_it_is_given() -> None:
