@@ -1,4 +1,4 @@
-"""What ZooKeeper has of clients as decisions; ``tests/controller/zookeeper`` writes and reads it."""
+"""What ZooKeeper has of clients, as decisions; tests of the store write and read it."""
 
 from __future__ import annotations
 
