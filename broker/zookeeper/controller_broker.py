@@ -28,7 +28,10 @@ class OwnController(NamedTuple):
 
 
 class ControllerBroker:
-    """An ``RpcPort``: looks the controller up before its first request and after a failure."""
+    """An ``RpcPort``: looks the controller up at first, after a failure, and when it is another.
+
+    One that is none any more answers some questions as if it were, by what it has not heard yet.
+    """
 
     def __init__(
         self,
@@ -50,6 +53,8 @@ class ControllerBroker:
         self._own = own
         self._listener = listener
         self._connection: RpcPort | None = None
+        self._is_another = False
+        """Whether ``/controller`` has changed since it was looked at."""
 
     async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
         """Ask the controller, and the next one when that one is no controller any more.
@@ -73,7 +78,10 @@ class ControllerBroker:
             self._connection = None
 
     async def _ask(self, message: Any, version: int, timeout_ms: int | None) -> Any:
+        if self._is_another:
+            self.close()
         if self._connection is None:
+            self._is_another = False
             self._connection = await self._find()
         try:
             return await self._connection.request(message, version, timeout_ms=timeout_ms)
@@ -81,11 +89,14 @@ class ControllerBroker:
             self.close()
             raise
 
+    def _changed(self) -> None:
+        self._is_another = True
+
     async def _find(self) -> RpcPort:
-        found = await self._zookeeper.get(paths.CONTROLLER)
+        found = await self._zookeeper.find(paths.CONTROLLER, self._changed)
         if found is None:
             raise ConnectionError("ZooKeeper knows no controller")
-        broker_id = decode(found, ControllerZnode, paths.CONTROLLER).brokerid
+        broker_id = decode(found.data, ControllerZnode, paths.CONTROLLER).brokerid
         if self._own is not None and broker_id == self._own.broker_id:
             return self._own.connect()
         path = paths.broker_path(broker_id)

@@ -24,13 +24,17 @@ from tests.deadlines import DEADLINE_S
 LOG_DIRS: Final = ("d1", "d2")
 HOST: Final = "127.0.0.1"
 _ZOOKEEPER: Final = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+COORDINATORS: Final[Mapping[str, str]] = {
+    "offsets.topic.num.partitions": "2",
+    "transaction.state.log.num.partitions": "2",
+}
+"""Of all brokers of a cluster: they find a coordinator by these numbers."""
 _CONFIGS: Final[Mapping[str, str]] = {
+    **COORDINATORS,
     "auto.create.topics.enable": "false",
     "auto.leader.rebalance.enable": "false",
     "group.initial.rebalance.delay.ms": "0",
     "num.replica.alter.log.dirs.threads": str(len(LOG_DIRS)),
-    "offsets.topic.num.partitions": "2",
-    "transaction.state.log.num.partitions": "2",
 }
 _LOG4J: Final = """\
 log4j.rootLogger=INFO, out

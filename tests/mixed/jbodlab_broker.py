@@ -19,7 +19,7 @@ from jbodlab.asking.elsewhere import cluster_behind
 from jbodlab.processes.free_ports import free_ports
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
 from tests.deadlines import DEADLINE_S
-from tests.mixed.apache_nodes import HOST, LOG_DIRS
+from tests.mixed.apache_nodes import COORDINATORS, HOST, LOG_DIRS
 from tests.mixed.mixed_lab import MixedLab
 
 BROKER_ID: Final = 4
@@ -41,6 +41,8 @@ class JbodlabBroker:
             "cluster_id": told.cluster_id,
             "zookeeper": {"connect": self.nodes.zookeeper_connect, "session_timeout_ms": 6000},
             "controller": {"port": controller_port, "id": BROKER_ID},
+            # Whoever is asked first makes the coordinators' topics.
+            "configs": COORDINATORS,
             "brokers": [
                 {
                     "id": BROKER_ID,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -89,3 +90,24 @@ async def test_the_next_controller_is_asked_when_this_one_is_none_any_more(
 
     await ControllerBroker(zookeeper, connect, "SSL").request(request_, version)
     assert asked == [9092, 9093]
+
+
+async def test_another_controller_is_asked_as_soon_as_it_is_one() -> None:
+    """The one before would go on answering, by what it has not heard yet."""
+    zookeeper = FakeZookeeper()
+    zookeeper.start()
+    brokers = {
+        f"/brokers/ids/{each}": BROKER_2.replace(b"9092", b"909%d" % each) for each in (2, 3)
+    }
+    zookeeper.znodes.update({"/controller": CONTROLLER_2, **brokers})
+    asked: list[int] = []
+    port = ControllerBroker(
+        zookeeper, lambda _host, port: Answering(ErrorCode.NONE, asked, port), "SSL"
+    )
+    request = AlterPartitionRequest(broker_id=3, broker_epoch=1)
+    await port.request(request, 3)
+    zookeeper.server.put("/controller", b'{"version":2,"brokerid":3,"timestamp":"1"}')
+    await asyncio.sleep(0)
+    for _ in range(2):
+        await port.request(request, 3)
+    assert asked == [9092, 9093, 9093]
