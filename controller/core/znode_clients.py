@@ -106,6 +106,6 @@ def _credentials(configs: Mapping[str, str]) -> dict[str, ScramCredential]:
 
 def _put(stored: dict[KeyT, dict[str, ValueT]], key: KeyT, found: dict[str, ValueT]) -> None:
     if found:
-        stored[key] = found
+        stored[key] = dict(found)  # The record is applied to another state, too.
     else:
         stored.pop(key, None)

@@ -51,8 +51,9 @@ def test_without_a_broker_of_apache_kafka_up_makes_the_chroot_and_a_cluster(
     with alone.checked_load("below", 1) as load:
         alone.wait_for_records(load, 100)
     with elections(alone.nodes) as below, elections(lab.nodes) as above:
-        assert below.controller_id() == OWN[0]
-        assert sorted(below.children("/brokers/ids")) == ["4", "5"]
+        # Another story may have had a neighbour join and lead before.
+        assert below.elect(OWN[0].__eq__) == OWN[0]
+        assert {"4", "5"} <= set(below.children("/brokers/ids"))
         assert "below" not in above.children("/brokers/topics")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.core.quota_records import ClientQuotaSet
+from controller.core.quota_records import ClientQuotaRemoved, ClientQuotaSet
 from controller.core.scram_records import ScramCredentialStored
 from controller.core.state import ClusterState
 from controller.core.znode_clients import entity_of, folders_of, replaced, written
@@ -50,3 +50,14 @@ def test_a_limit_that_an_entity_cannot_have_is_passed_over() -> None:
     found = replaced("ips/10.0.0.1", {"producer_byte_rate": "5", "connection_creation_rate": "3"})
     assert found is not None
     assert found.limits == {"connection_creation_rate": 3.0}
+
+
+def test_two_states_that_take_the_same_decision_share_nothing() -> None:
+    """The controller's own, and that of what ZooKeeper is about to have."""
+    found = replaced("users/alice", {"producer_byte_rate": "5"})
+    assert found is not None
+    states = [ClusterState(), ClusterState()]
+    for record in (found, ClientQuotaRemoved(ALICE, "producer_byte_rate")):
+        for state in states:
+            record.apply(state)
+    assert [state.client_quotas for state in states] == [{}, {}]
