@@ -1,6 +1,6 @@
 """``kafka-acls``: adds, removes and lists ACLs.
 
-Source: AclCommand.scala (3.9).
+Source: AclCommand.scala (3.9), AclCommand.java (4.3).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from jbodlab.kafka_tools.command import Tool, ToolCommand, connect
 from jbodlab.kafka_tools.core.acl_words import (
     OPTIONS,
     Entry,
+    acl_text,
     by_pattern,
     check_words,
     document,
@@ -27,8 +28,8 @@ from jbodlab.kafka_tools.core.failures import ToolFailure, executed, told
 from jbodlab.kafka_tools.core.options import Words
 from jbodlab.kafka_tools.questions import raise_for
 from jbodlab.kafka_tools.report import Report
-from protocol.acls.model import AclOperation, PermissionType, ResourcePattern
-from protocol.acls.requests import EVERY_ACL, bindings_of
+from protocol.acls.model import AclBinding, AclOperation, PermissionType, ResourcePattern
+from protocol.acls.requests import EVERY_ACL, bindings_of, deleted_binding
 from protocol.errors import KafkaError
 from protocol.messages.acls import (
     AclCreation,
@@ -49,25 +50,32 @@ def _run(words: Words, report: Report) -> None:
 
 
 def _add(client: ClusterClient, words: Words, report: Report) -> None:
-    added = entries_to_add(words)
-    for pattern, found in added.items():
-        text = f"Adding ACLs for resource `{pattern_text(pattern)}`:{entry_lines(found)}"
-        report.say(text)
-        _create(client, pattern, found)
+    added: dict[ResourcePattern, list[Entry]] = {}
+    existing: dict[ResourcePattern, list[Entry]] = {}
+    for pattern, wanted in entries_to_add(words).items():
+        there = _described(client, [pattern]).get(pattern, [])
+        existing[pattern] = [each for each in wanted if each in there]
+        added[pattern] = [each for each in wanted if each not in there]
+        for entry in sorted(existing[pattern]):
+            report.say(f"Acl {acl_text(pattern, entry)} already exists.")
+        if added[pattern]:
+            lines = entry_lines(added[pattern])
+            report.say(f"Adding ACLs for resource `{pattern_text(pattern)}`:{lines}")
+            _create(client, pattern, added[pattern])
     report.note("added", document(added))
-    _list(client, words, report)
+    report.note("existing", document(existing))
 
 
 def _remove(client: ClusterClient, words: Words, report: Report) -> None:
-    removed = entries(words)
-    for pattern, found in removed.items():
+    removed: list[AclBinding] = []
+    for pattern, found in entries(words).items():
         what = f"delete all ACLs for resource filter `{pattern_text(pattern)}`"
         if found:
             from_filter = f" from resource filter `{pattern_text(pattern)}`"
             what = f"remove ACLs:{entry_lines(found)}{from_filter}"
         if words.has("force") or _is_confirmed(f"Are you sure you want to {what}? (y/n)", report):
-            _delete(client, pattern, found)
-    _list(client, words, report)
+            removed += _delete(client, pattern, found)
+    report.note("removed", document(by_pattern(removed)))
 
 
 def _list(client: ClusterClient, words: Words, report: Report) -> None:
@@ -132,8 +140,10 @@ def _create(client: ClusterClient, pattern: ResourcePattern, found: list[Entry])
         raise_for(result.error_code, result.error_message)
 
 
-def _delete(client: ClusterClient, pattern: ResourcePattern, found: list[Entry]) -> None:
-    """Delete these, or all that a filter matches."""
+def _delete(
+    client: ClusterClient, pattern: ResourcePattern, found: list[Entry]
+) -> list[AclBinding]:
+    """Delete these, or all that a filter matches, and return those that there were."""
     every = (None, None, AclOperation.ANY, PermissionType.ANY)
     filters = [
         DeleteAclsFilter(
@@ -147,8 +157,11 @@ def _delete(client: ClusterClient, pattern: ResourcePattern, found: list[Entry])
         )
         for principal, host, operation, permission in found or [every]
     ]
+    gone: list[AclBinding] = []
     for result in client.ask(DeleteAclsRequest(filters=filters)).filter_results:
         raise_for(result.error_code, result.error_message)
+        gone += [deleted_binding(acl) for acl in result.matching_acls]
+    return gone
 
 
 def _is_confirmed(question: str, report: Report) -> bool:

@@ -199,6 +199,19 @@ def deleted(acl: AclBinding) -> DeleteAclsMatchingAcl:
     )
 
 
+def deleted_binding(told: DeleteAclsMatchingAcl) -> AclBinding:
+    """Return the ACL that ``deleted`` told."""
+    return AclBinding(
+        ResourcePattern(
+            AclResourceType(told.resource_type), told.resource_name, PatternType(told.pattern_type)
+        ),
+        told.principal,
+        told.host,
+        AclOperation(told.operation),
+        PermissionType(told.permission_type),
+    )
+
+
 def _code(kind: type[CodeT], code: int) -> CodeT:
     """Return the value of a code; that of 0, UNKNOWN, for one that nobody knows."""
     return kind(code) if code in tuple(kind) else kind(0)

@@ -41,29 +41,55 @@ def lines_of(printed: Printed) -> list[str]:
 
 
 @pytest.mark.sampled("acl_tools", kept=1, together="releases of tools")
-def test_our_command_adds_and_lists_as_kafkas(acl_tools: KafkaTools, tmp_path: Path):
+def test_our_command_adds_lists_and_removes_as_kafkas(acl_tools: KafkaTools, tmp_path: Path):
     both = Both(acl_tools, lambda _broker: [], tmp_path)
     alice = "--allow-principal User:alice --allow-host 10.0.0.1"
-    for options in (
-        f"--producer --idempotent --topic TOPIC --transactional-id TOPIC {alice}",
-        f"--consumer --topic TOPIC --group TOPIC {alice}",
-        f"--topic TOPIC --resource-pattern-type prefixed --operation Read {alice}",
-        f"--user-principal User:TOPIC --operation CreateTokens {alice}",
-    ):
-        ours = both.ours(f"kafka-acls --add {options.replace('TOPIC', 'ours')}")
-        java = acl_tools.run(f"kafka-acls --add {options.replace('TOPIC', 'java')}")
-        added = [line.replace("ours", "java") for line in lines_of(ours)]
-        assert (ours.code, java.code) == (0, 0)
-        # 4.3's tool names what somebody, here ours, has added before.
-        new = {line for line in lines_of(java) if not line.endswith("already exists.")}
-        assert new <= set(added)
-    for options in ("", "--topic ours", "--topic ours --resource-pattern-type match"):
-        listing = f"kafka-acls --list {options}"
-        assert lines_of(both.ours(listing)) == lines_of(acl_tools.run(listing))
-    removal = f"kafka-acls --remove --force --topic java --operation Write {alice}"
-    assert both.ours(removal).code == 0
-    left = acl_tools.run("kafka-acls --list --topic java").out
-    assert ("operation=READ" in left, "operation=WRITE" in left) == (True, False)
+    told: list[list[list[str]]] = []
+    for run in (both.ours, acl_tools.run):
+        of_one: list[list[str]] = []
+        for options in (
+            f"--add --producer --idempotent --topic t --transactional-id t {alice}",
+            f"--add --consumer --topic u --group g {alice}",
+            f"--add --topic t --resource-pattern-type prefixed --operation Read {alice}",
+            f"--add --user-principal User:bob --operation CreateTokens {alice}",
+            "--list",
+            "--list --topic t --principal User:alice --principal User:carl",
+            "--list --topic ten --resource-pattern-type match",
+            f"--remove --force --topic t --operation Write {alice}",
+            "--list --topic t",
+            "--remove --force --topic t",
+            "--remove --force --topic t --resource-pattern-type any",
+            "--remove --force --topic u --group g --cluster --transactional-id t",
+            "--remove --force --user-principal User:bob",
+            "--list",
+        ):
+            printed = run(f"kafka-acls {options}")
+            assert printed.code == 0
+            of_one.append(lines_of(printed))
+        told.append(of_one)
+    ours, java = told
+    assert ours == java
+
+
+@pytest.mark.sampled("acl_tools", kept=1, together="releases of tools")
+def test_an_acl_that_exists_is_told_as_4_3_does(acl_tools: KafkaTools, tmp_path: Path):
+    both = Both(acl_tools, lambda _broker: [], tmp_path)
+    both.ours(f"kafka-acls --add --topic {OWN}")
+    more = f"kafka-acls --add --topic {OWN} --operation Describe --topic others"
+    java = acl_tools.run(more)
+    gone = acl_tools.run("kafka-acls --remove --force --topic others")
+    operation = "--operation Describe --allow-principal User:alice"
+    acl_tools.run(f"kafka-acls --remove --force --topic orders {operation}")
+    ours = both.ours(more)
+    assert (java.code, gone.code, ours.code) == (0, 0, 0)
+    exists = [line for line in lines_of(ours) if line.endswith("already exists.")]
+    assert exists == [
+        f"Acl (pattern={OF_ORDERS}, entry={entry}) already exists." for entry in (READ, WRITE)
+    ]
+    if acl_tools.release == "4.3.1":
+        assert lines_of(ours) == lines_of(java)
+    else:  # It adds them again without a word.
+        assert "already exists" not in java.out
 
 
 @pytest.mark.sampled("acl_tools", kept=1, together="releases of tools")

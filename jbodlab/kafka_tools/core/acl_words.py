@@ -1,6 +1,6 @@
 """The command line of ``kafka-acls``: its options, which go together, and the ACLs that they mean.
 
-Source: AclCommand.scala (3.9).
+Source: AclCommand.scala (3.9), AclCommand.java (4.3).
 """
 
 from __future__ import annotations
@@ -68,6 +68,8 @@ _NO_RESOURCE: Final = (
     "You must provide at least one resource: --topic <topic> or --cluster or --group <group> or "
     "--delegation-token <Delegation Token ID>"
 )
+_GROUP_CONFIGS: Final = (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
+"""What groups know since 4.0; brokers of 3.9 keep such ACLs, too."""
 _FOR_CONSUMERS: Final = (
     "With --consumer you must specify a --topic and a --group and no --cluster or "
     "--transactional-id option should be specified."
@@ -201,12 +203,12 @@ def pattern_text(pattern: ResourcePattern) -> str:
 
 def entry_lines(found: Iterable[Entry]) -> str:
     """Return Kafka's lines of what belongs to one resource."""
-    lines = [
-        f"\t(principal={each.principal}, host={each.host}, operation={each.operation.name}, "
-        f"permissionType={each.permission.name})"
-        for each in sorted(found)
-    ]
-    return " \n " + "\n".join(lines) + " \n"
+    return " \n " + "\n".join(f"\t{_entry_text(each)}" for each in sorted(found)) + " \n"
+
+
+def acl_text(pattern: ResourcePattern, entry: Entry) -> str:
+    """Return Kafka's text of one ACL."""
+    return f"(pattern={pattern_text(pattern)}, entry={_entry_text(entry)})"
 
 
 def by_pattern(acls: Iterable[AclBinding]) -> dict[ResourcePattern, list[Entry]]:
@@ -235,6 +237,13 @@ def document(found: dict[ResourcePattern, list[Entry]]) -> list[dict[str, str]]:
     ]
 
 
+def _entry_text(entry: Entry) -> str:
+    return (
+        f"(principal={entry.principal}, host={entry.host}, operation={entry.operation.name}, "
+        f"permissionType={entry.permission.name})"
+    )
+
+
 def _entries(words: Words, operations: list[AclOperation]) -> list[Entry]:
     sides = (("allow", PermissionType.ALLOW), ("deny", PermissionType.DENY))
     found = [
@@ -248,7 +257,8 @@ def _entries(words: Words, operations: list[AclOperation]) -> list[Entry]:
 
 
 def _check_operations(kind: AclResourceType, found: list[Entry]) -> None:
-    known = (*OPERATIONS[kind], AclOperation.ALL)
+    of_groups = _GROUP_CONFIGS if kind is AclResourceType.GROUP else ()
+    known = (*OPERATIONS[kind], *of_groups, AclOperation.ALL)
     if any(each.operation not in known for each in found):
         names = ", ".join(each.name for each in known)
         raise UsageFailure(f"ResourceType {kind.name} only supports operations {names}")

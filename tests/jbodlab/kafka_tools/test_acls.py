@@ -75,18 +75,38 @@ def operations(acls: FakeAcls) -> list[str]:
 
 
 @pytest.mark.usefixtures("acls")
-def test_what_is_added_is_told_and_then_all_that_the_resource_has(cluster: FakeCluster):
+def test_what_is_added_is_told(cluster: FakeCluster):
     result = run(cluster, f"kafka-acls --add --topic foo {ALICE} --operation Read --operation All")
     lines = (
         " \n \t(principal=User:alice, host=*, operation=ALL, permissionType=ALLOW)\n"
         "\t(principal=User:alice, host=*, operation=READ, permissionType=ALLOW) \n\n"
     )
-    assert result.stdout == (
-        f"Adding ACLs for resource `{OF_FOO}`:{lines}Current ACLs for resource `{OF_FOO}`:{lines}"
-    )
+    assert result.stdout == f"Adding ACLs for resource `{OF_FOO}`:{lines}"
+    listed = run(cluster, "kafka-acls --list").stdout
+    assert listed == f"Current ACLs for resource `{OF_FOO}`:{lines}"
     told = document(run(cluster, "kafka-acls --list --json"))["acls"]
     assert [each["operation"] for each in told] == ["ALL", "READ"]
     assert told[0]["principal"] == "User:alice"
+
+
+def test_an_acl_that_exists_is_told_and_left_and_the_others_are_added(
+    cluster: FakeCluster, acls: FakeAcls
+):
+    run(cluster, f"kafka-acls --add --topic foo {ALICE} --operation Read")
+    kept = dict(acls.kept)
+    again = f"kafka-acls --add --topic foo {ALICE} --operation Read"
+    exists = (
+        f"Acl (pattern={OF_FOO}, entry=(principal=User:alice, host=*, operation=READ, "
+        "permissionType=ALLOW)) already exists.\n"
+    )
+    assert run(cluster, again).stdout == exists
+    assert acls.kept == kept
+    both = run(cluster, f"{again} --operation Write").stdout
+    assert both.startswith(f"{exists}Adding ACLs for resource `{OF_FOO}`:")
+    assert both.count("operation=READ") == 1
+    assert operations(acls) == ["TOPIC READ", "TOPIC WRITE"]
+    told = document(run(cluster, f"{again} --json"))
+    assert [len(told[each]) for each in ("added", "existing")] == [0, 1]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +162,9 @@ def test_what_is_named_is_removed_without_a_question_by_force(cluster: FakeClust
     run(cluster, f"kafka-acls --add --topic foo {ALICE} --operation Read --operation Write")
     result = run(cluster, f"kafka-acls --remove --force --topic foo {ALICE} --operation Read")
     assert operations(acls) == ["TOPIC WRITE"]
-    assert "Are you sure" not in result.stdout
+    assert result.stdout == ""
+    rest = document(run(cluster, "kafka-acls --remove --force --topic foo --json"))["removed"]
+    assert [each["operation"] for each in rest] == ["WRITE"]
 
 
 def test_a_refusal_is_told_in_one_line(cluster: FakeCluster, acls: FakeAcls):
