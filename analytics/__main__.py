@@ -34,7 +34,7 @@ from analytics.read import check_local_folder
 from analytics.report import Report, lines_of, print_findings, print_report
 from analytics.session import SMALL_BYTES_MAX, find_java, start_session
 from analytics.tail import Tail
-from analytics.topic import topic_address
+from analytics.topic import COMMAND_CONFIG, topic_address
 
 LOOK_EVERY_S: Final = 0.5
 
@@ -64,6 +64,7 @@ _EXIT_CODES: Final[dict[type[AnalyticsError], ExitCode]] = {
 @click.command()
 @click.option("--dump", help="Folder of metric rows: a path or any Hadoop URL.")
 @click.option("--from", "topic", metavar="kafka://HOST:PORT", help="The topic, instead of --dump.")
+@click.option("--command-config", metavar="FILE", help=COMMAND_CONFIG)
 @click.option("--out", required=True, help="Folder for tables and pictures; replaced if there.")
 @click.option("--master", help="Any Spark master; else spark-submit's, else this machine.")
 @click.option("--bucket", help='Write all facts in such buckets of time, such as "10 seconds".')

@@ -16,7 +16,7 @@ from analytics.read import check_local_folder
 from analytics.segments import Segments
 from analytics.session import SMALL_BYTES_MAX, find_java, start_session, suited_to
 from analytics.stream import dump_lines, follow
-from analytics.topic import TopicAddress, stream_records, topic_address
+from analytics.topic import COMMAND_CONFIG, TopicAddress, stream_records, topic_address
 
 SEGMENTS: Final = "_segments"
 """Below the folder of tables: the lines of a dump, as they were taken."""
@@ -24,6 +24,7 @@ SEGMENTS: Final = "_segments"
 
 @click.command()
 @click.option("--from", "topic", metavar="kafka://HOST:PORT", help="The topic.")
+@click.option("--command-config", metavar="FILE", help=COMMAND_CONFIG)
 @click.option("--dump", help="A dump folder of this machine, instead.")
 @click.option(
     "--out",
@@ -41,6 +42,7 @@ def main(
     out: str,
     bucket: str | None,
     master: str | None,
+    command_config: str | None,
     **pace: Any,
 ) -> None:
     """Follow metric rows: each one is in Parquet exactly once, whatever breaks meanwhile."""
@@ -49,7 +51,7 @@ def main(
     interval = None if pace["once"] else pace["every"]
     try:
         find_java()
-        address = None if topic is None else topic_address(topic)
+        address = None if topic is None else topic_address(topic, command_config)
         if dump is not None:
             check_local_folder(dump)
         jars = () if address is None else connector_jars()

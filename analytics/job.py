@@ -122,6 +122,8 @@ class Wanted(NamedTuple):
     """Whether results are enough: no facts, answers and pictures, which cost as much again."""
     is_only_new: bool = False
     """Whether files that the last such report has read are not read again."""
+    command_config: str | None = None
+    """A properties file of Kafka's clients, for a topic of a secured cluster."""
 
 
 def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted()) -> Report:  # noqa: B008 - immutable
@@ -133,7 +135,8 @@ def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted())
         EmptyDump: there is no line to read; ``out`` is untouched.
         UnreadableDump: ``dump`` cannot be read; ``out`` is untouched.
     """
-    with opened(spark, dump) as source, suited_to(spark, source.size_bytes) as is_little:
+    opening = opened(spark, dump, wanted.command_config)
+    with opening as source, suited_to(spark, source.size_bytes) as is_little:
         tables = Tables(spark, out, in_one_task=is_little)
         try:
             with ThreadPoolExecutor(AT_ONCE, "report", name_call_sites, (spark,)) as executor:

@@ -27,8 +27,10 @@ class Source(NamedTuple):
 
 
 @contextmanager
-def opened(spark: SparkSession, place: str) -> Generator[Source]:
+def opened(spark: SparkSession, place: str, command_config: str | None = None) -> Generator[Source]:
     """Give what lies in ``place``: a dump folder, or the topic of a ``kafka://`` address.
+
+    ``command_config`` is a properties file with what a secured cluster asks for.
 
     Raises:
         EmptyDump: there is no line to read.
@@ -38,7 +40,7 @@ def opened(spark: SparkSession, place: str) -> Generator[Source]:
         yield Source(check_dump(spark, place), partial(read_lines, spark, place))
         return
     # Kept, so that tables that are read twice cost the cluster one read.
-    lines = _records(spark, place).persist(StorageLevel.MEMORY_AND_DISK)
+    lines = _records(spark, place, command_config).persist(StorageLevel.MEMORY_AND_DISK)
     try:
         yield Source(_size_bytes(lines, place), partial(_lines_of, lines))
     finally:
@@ -49,8 +51,8 @@ def _lines_of(lines: DataFrame, table: str) -> DataFrame:
     return lines.where(F.col(c.TABLE) == table).select(c.LINE, c.FILE, c.VERSION)
 
 
-def _records(spark: SparkSession, place: str) -> DataFrame:
-    address = topic_address(place)
+def _records(spark: SparkSession, place: str, command_config: str | None) -> DataFrame:
+    address = topic_address(place, command_config)
     try:
         return batch_records(spark, address)
     except SPARK_ERRORS as error:

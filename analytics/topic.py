@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
@@ -14,7 +15,9 @@ from analytics.errors import EmptyDump, UnreadableDump
 from protocol.metrics.topic import METRICS_TOPIC
 
 SCHEME: Final = "kafka://"
+COMMAND_CONFIG: Final = "Security of --from, as a properties file of Kafka's clients."
 TO_TOPIC: Final = "does its cluster file say metrics: {to_topic: true}?"
+_SECURITY_KEYS: Final = ("security.", "ssl.", "sasl.")
 _BYTES: Final = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
 _ADDRESS: Final = re.compile(r"kafka://([^/\s,]+:\d+(?:,[^/\s,]+:\d+)*)(?:/([A-Za-z0-9._-]+)?)?")
 
@@ -25,9 +28,11 @@ class TopicAddress(NamedTuple):
     servers: str
     """As ``bootstrap.servers``."""
     topic: str
+    command_config: str | None = None
+    """A properties file of Kafka's clients, for a secured cluster."""
 
 
-def topic_address(text: str) -> TopicAddress:
+def topic_address(text: str, command_config: str | None = None) -> TopicAddress:
     """Return what ``kafka://HOST:PORT[,HOST:PORT...][/TOPIC]`` means.
 
     Raises:
@@ -39,12 +44,12 @@ def topic_address(text: str) -> TopicAddress:
             f"{text!r} names no topic: write kafka://HOST:PORT[,HOST:PORT...][/TOPIC], "
             f"without TOPIC it is {METRICS_TOPIC}"
         )
-    return TopicAddress(match[1], match[2] or METRICS_TOPIC)
+    return TopicAddress(match[1], match[2] or METRICS_TOPIC, command_config)
 
 
 def stream_records(spark: SparkSession, address: TopicAddress) -> DataFrame:
     """Return the topic from its beginning on, as a stream; columns as ``lines_of``."""
-    reader = spark.readStream.format("kafka").options(**_options(address))
+    reader = spark.readStream.format("kafka").options(**_options(spark, address))
     return lines_of(reader.option("startingOffsets", "earliest").load())
 
 
@@ -60,7 +65,7 @@ def batch_records(spark: SparkSession, address: TopicAddress) -> DataFrame:
     ends = _end_offsets(spark, address)
     if not ends:
         raise EmptyDump(f"no topic {address.topic} on {address.servers}: {TO_TOPIC}")
-    reader = spark.read.format("kafka").options(**_options(address))
+    reader = spark.read.format("kafka").options(**_options(spark, address))
     return lines_of(reader.option("endingOffsets", json.dumps({address.topic: ends})).load())
 
 
@@ -70,6 +75,8 @@ def _end_offsets(spark: SparkSession, address: TopicAddress) -> dict[str, int]:
     settings = jvm.java.util.HashMap()
     for name in ("key", "value"):
         settings.put(f"{name}.deserializer", _BYTES)
+    for name, value in _security(spark, address).items():
+        settings.put(name, value)
     settings.put("bootstrap.servers", address.servers)
     settings.put("allow.auto.create.topics", "false")
     settings.put("isolation.level", "read_committed")
@@ -102,9 +109,35 @@ def lines_of(records: DataFrame) -> DataFrame:
     )
 
 
-def _options(address: TopicAddress) -> dict[str, str]:
+def _options(spark: SparkSession, address: TopicAddress) -> dict[str, str]:
     return {
+        **{f"kafka.{name}": value for name, value in _security(spark, address).items()},
         "kafka.bootstrap.servers": address.servers,
         "subscribe": address.topic,
         "kafka.isolation.level": "read_committed",
+    }
+
+
+def _security(spark: SparkSession, address: TopicAddress) -> dict[str, str]:
+    """Return what the properties file says of security, as Java reads it.
+
+    Raises:
+        UnreadableDump: it cannot be read.
+    """
+    path = address.command_config
+    if path is None:
+        return {}
+    if not Path(path).is_file():
+        raise UnreadableDump(f"--command-config {path}: there is no such file")
+    java: Any = spark.sparkContext._jvm.java  # noqa: SLF001  # pyright: ignore[reportPrivateUsage, reportOptionalMemberAccess]
+    properties = java.util.Properties()
+    reader = java.io.FileReader(path)
+    try:
+        properties.load(reader)
+    finally:
+        reader.close()
+    return {
+        str(name): str(properties.getProperty(name))
+        for name in properties.stringPropertyNames()
+        if name.startswith(_SECURITY_KEYS)
     }

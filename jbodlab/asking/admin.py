@@ -36,6 +36,7 @@ from protocol.admin.topics import (
     topic_outcomes,
 )
 from protocol.cluster_file.spec import ClusterSpec, TopicSpec
+from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.api_versions import ApiVersionsRequest
 from protocol.messages.log_dirs import DescribeLogDirsRequest
@@ -150,10 +151,12 @@ class ClusterAdmin:
         """Describe every log dir of one broker; of all partitions, or of some by topic.
 
         Raises:
+            KafkaError: it does not tell.
             BrokerAwayError: the broker does not answer.
         """
         version = self._newest(DescribeLogDirsRequest, 5, broker_id)
         response = self.ask(describe_log_dirs_request(partitions), version, broker_id)
+        Outcome(ErrorCode(response.error_code)).check()
         return log_dir_views(response, broker=broker_id)
 
     def move_replicas(self, broker_id: int, path: str, partitions: Mapping[str, list[int]]) -> None:

@@ -32,19 +32,24 @@ def kafka_python_settings(security: ClientSecurity) -> dict[str, Any]:
     """Return keyword arguments for kafka-python's clients.
 
     Raises:
-        LabError: USAGE for OAUTHBEARER and for delegation tokens.
+        LabError: USAGE for delegation tokens.
     """
     tls, login = security
     protocol = "PLAINTEXT" if tls is None else "SSL"
     settings: dict[str, Any] = {} if tls is None else {"ssl_context": tls}
-    if login is not None and login.mechanism == OAUTHBEARER:
-        words = f"{login.mechanism}: this command's client, kafka-python, is not given tokens"
-        raise LabError(ExitCode.USAGE, f"{words}; use another mechanism")
     if login is not None and login.is_token:
         words = "a delegation token: this command's client, kafka-python, cannot log in by one"
         raise LabError(ExitCode.USAGE, f"{words}; use a password")
-    if login is not None:
-        protocol = f"SASL_{protocol}"
+    if login is None:
+        return {"security_protocol": protocol, **settings}
+    protocol = f"SASL_{protocol}"
+    if login.mechanism == OAUTHBEARER:
+        # Loaded here: most commands need no kafka-python.
+        from jbodlab.asking.bearer_token import BearerToken  # noqa: PLC0415
+
+        provider = BearerToken(login.password)
+        settings |= {"sasl_mechanism": OAUTHBEARER, "sasl_oauth_token_provider": provider}
+    else:
         settings |= {
             "sasl_mechanism": login.mechanism,
             "sasl_plain_username": login.user,

@@ -53,7 +53,8 @@ class Lab:
         self.config_path = config_path
         self.bootstrap = bootstrap
         """The address of a cluster elsewhere, in place of that of the cluster file."""
-        self._command_config = command_config
+        self.command_config = command_config
+        """A properties file with what a cluster elsewhere is asked with."""
         self.api = api
         """The HTTP API of a lab elsewhere, likewise."""
         self.is_json = is_json
@@ -68,7 +69,7 @@ class Lab:
             is_json=self.is_json,
             bootstrap=self.bootstrap,
             api=self.api,
-            command_config=self._command_config,
+            command_config=self.command_config,
         )
 
     @functools.cached_property
@@ -82,6 +83,9 @@ class Lab:
             words = "this command needs the files and processes of a cluster, which --api does not"
             raise LabError(ExitCode.USAGE, f"{words} reach: run it where the cluster file is")
         self._refuse_bootstrap()
+        if self.command_config is not None:
+            words = "--command-config goes with --bootstrap-server: the cluster file says it all"
+            raise LabError(ExitCode.USAGE, words)
         return Cluster(self.config_path)
 
     @property
@@ -113,7 +117,7 @@ class Lab:
     @property
     def _security(self) -> ClientSecurity:
         """What a cluster elsewhere is asked with."""
-        return OPEN if self._command_config is None else read_command_config(self._command_config)
+        return OPEN if self.command_config is None else read_command_config(self.command_config)
 
     # Any: kafka-python has no types.
     def client_settings(self) -> dict[str, Any]:
@@ -373,9 +377,6 @@ def lab_command(function: Callable[Concatenate[Lab, P], None]) -> Callable[P, No
     ) -> None:
         if bootstrap is not None:
             api_url = None
-        if command_config is not None and bootstrap is None and api_url is None:
-            words = "--command-config goes with --bootstrap-server: the cluster file says it all"
-            raise LabError(ExitCode.USAGE, words)
         lab = Lab(
             config_path,
             is_json=is_json,

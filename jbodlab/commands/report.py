@@ -10,6 +10,7 @@ import click
 
 import analytics
 from analytics.report import print_findings, print_report
+from jbodlab.asking.client_settings import read_command_config
 from jbodlab.commands.output import Lab, lab_command
 from jbodlab.spark_job import follow_dump, read_report, run_report
 
@@ -26,17 +27,24 @@ from jbodlab.spark_job import follow_dump, read_report, run_report
 def report(lab: Lab, **options: Any) -> None:
     """Aggregate the brokers' metric rows: the lines that matter, tables, and a page of pictures.
 
-    The page is one HTML file that opens without a network.
+    The page is one HTML file that opens without a network. --command-config goes with --from.
     """
     asked = ReportOptions(**options)
     asked.check()
-    dump_dir = asked.dump or Path(lab.cluster.spec.metrics.dump_dir)
-    out_dir = asked.out or lab.cluster.run_dir.parent.parent / "report"
-    if asked.form == "live":
-        follow_dump(dump_dir, out_dir)
+    if asked.topic is not None and not lab.is_own:
+        words = "--from names the brokers: give it without --bootstrap-server and --api"
+        raise click.UsageError(words)
+    source = asked.topic or asked.dump or Path(lab.cluster.spec.metrics.dump_dir)
+    out_dir = asked.out or lab.config_path.absolute().parent / "data/report"
+    if isinstance(source, Path) and asked.form == "live":
+        follow_dump(source, out_dir)
         return
+    told = asked.job_options()
+    if asked.topic is not None and lab.command_config is not None:
+        read_command_config(lab.command_config)  # What is wrong with it is told before Spark runs.
+        told += ["--command-config", str(lab.command_config.absolute())]
     with lab.working("Spark is at work"):
-        text = run_report(asked.topic or dump_dir, out_dir, *asked.job_options())
+        text = run_report(source, out_dir, *told)
     found = read_report(text, lab.config_path.absolute().parent)
     if lab.is_json:
         click.echo(json.dumps({"tables": str(out_dir), "report": json.loads(text)}, indent=2))

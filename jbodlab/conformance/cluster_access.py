@@ -27,6 +27,11 @@ LOOK_S: Final = 0.05
 FOREVER_MS: Final = "-1"
 _LIST_OFFSETS: Final = 5
 _DELETED_AT_ONCE: Final = 100
+_REFUSALS: Final = (
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,9 @@ class Access:
         def look() -> Broker | None:
             answer = self.request("FindCoordinator", form)
             found = answer["coordinators"][0] if "coordinators" in answer else answer
+            if found["errorCode"] in _REFUSALS:
+                words = f"the cluster answers {ErrorCode(found['errorCode']).name}"
+                raise LabError(ExitCode.FAILED, f"{words}: it has to be asked as a super user")
             return None if found["errorCode"] else self.brokers[found["nodeId"]]
 
         return self.until(look, f"{of.key} has a coordinator")

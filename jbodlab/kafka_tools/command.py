@@ -62,7 +62,7 @@ class Tool:
     """Shows words that are no command line."""
     show_failure: Callable[[ToolFailure, Report], None]
     """Shows what ended the tool."""
-    config_option: str = "command-config"
+    config_options: tuple[str, ...] = ("command-config",)
 
 
 class ToolCommand(click.Command):
@@ -106,7 +106,7 @@ def connect(tool: Tool, words: Words, timeouts_ms: tuple[int, int] = TIMEOUTS_MS
     Raises:
         ToolFailure: the file of ``--command-config`` cannot be read or makes no sense.
     """
-    path = words.value(tool.config_option)
+    path = next((words.value(each) for each in tool.config_options if words.has(each)), None)
     properties = parse_properties(read_file(path)) if path else {}
     settings = client_settings(
         properties, words.value("bootstrap-server"), tool.client_id, timeouts_ms

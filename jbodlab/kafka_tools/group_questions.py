@@ -38,6 +38,10 @@ from protocol.ids import TopicPartition
 from protocol.messages.groups import DeleteGroupsRequest, ListGroupsRequest
 
 _Read = TypeVar("_Read")
+_MAY_NOT_ASK: Final = (
+    ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+)
 COORDINATOR_MOVES: Final = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -84,10 +88,18 @@ def find_coordinator(client: ClusterClient, group: str) -> BrokerView:
         ToolFailure: nobody answers.
     """
     answer = client.ask(find_coordinator_request(group), version_max=FIND_ONE_VERSION_MAX)
-    raise_for(answer.error_code)
+    raise_for(answer.error_code, coordinator_refusal(answer.error_code, "groupId", group, "GROUP"))
     return client.nodes().get(answer.node_id) or BrokerView(
         answer.node_id, answer.host, answer.port, None
     )
+
+
+def coordinator_refusal(error_code: int, kind: str, id_: str, key_type: str) -> str | None:
+    """Return what Kafka's client says when a coordinator may not be asked for."""
+    if error_code not in _MAY_NOT_ASK:
+        return None
+    key = f"CoordinatorKey(idValue='{id_}', type={key_type})"
+    return f"FindCoordinator request for {kind} `{key}` failed due to authorization failure"
 
 
 def describe_group(client: ClusterClient, group: str) -> tuple[GroupView, BrokerView]:

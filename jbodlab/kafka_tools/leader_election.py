@@ -107,6 +107,6 @@ TOOL: Final = Tool(
     run=_run,
     show_bad_words=show_with_trace,
     show_failure=show_with_trace,
-    config_option="admin.config",
+    config_options=("command-config", "admin.config"),
 )
 kafka_leader_election: Final = ToolCommand(TOOL)

@@ -10,7 +10,11 @@ from typing import Final
 
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import answered
-from jbodlab.kafka_tools.group_questions import COORDINATOR_MOVES, find_leaders
+from jbodlab.kafka_tools.group_questions import (
+    COORDINATOR_MOVES,
+    coordinator_refusal,
+    find_leaders,
+)
 from jbodlab.kafka_tools.questions import raise_for
 from protocol.admin.groups import FIND_ONE_VERSION_MAX
 from protocol.admin.outcomes import Outcome
@@ -75,7 +79,9 @@ def describe_transaction(
         found = client.ask(
             find_transaction_coordinator_request(transactional_id), version_max=FIND_ONE_VERSION_MAX
         )
-        raise_for(found.error_code)
+        code = found.error_code
+        kind = "transactionalId"
+        raise_for(code, coordinator_refusal(code, kind, transactional_id, "TRANSACTION"))
         request = describe_transaction_request(transactional_id)
         view = transaction_view(client.ask_broker(found.node_id, request))
         if isinstance(view, ErrorCode):

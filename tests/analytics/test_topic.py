@@ -17,7 +17,7 @@ from tests.analytics.frames import made, picked
 def test_an_address_names_brokers_and_perhaps_another_topic(
     text: str, servers: str, topic: str
 ) -> None:
-    assert topic_address(text) == (servers, topic)
+    assert topic_address(text)[:2] == (servers, topic)
 
 
 @pytest.mark.parametrize("text", ["kafka://host", "kafka://", "kafka://a:1/b/c", "kafka://a b:1"])

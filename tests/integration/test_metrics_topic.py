@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -33,11 +34,15 @@ Rows: TypeAlias = Counter[tuple[str, str]]
 
 
 @pytest.fixture
-def lab(tmp_path: Path) -> Generator[Lab]:
+def connector() -> None:
     try:
         connector_jars()
     except ConnectorMissing as error:
         pytest.skip(str(error))
+
+
+@pytest.fixture
+def lab(tmp_path: Path, connector: None) -> Generator[Lab]:
     with running_lab(tmp_path / "lab", SHAPE) as running:
         yield running
 
@@ -155,3 +160,16 @@ def test_a_disk_fails_below_the_metrics_topic_and_stream_and_report_have_each_ro
     # It would be stale if its broker's partition were read to an earlier end than the others.
     assert [row["state"] for row in found["log_dirs"]].count("offline") == 1
     assert not any(found["duplicate_counts"].values())
+
+
+@pytest.mark.sampled_among("the metrics topic on Spark", kept=0)
+@pytest.mark.usefixtures("connector")
+@pytest.mark.timeout(40 * DEADLINE_S)
+def test_the_topic_of_a_secured_cluster_is_read_by_a_client_file(tmp_path: Path) -> None:
+    with running_lab(tmp_path / "lab", replace(SHAPE, brokers=1, secure=True)) as lab:
+        folder = tmp_path / "lab" / "data" / "secure" / "clients"
+        command = [sys.executable, "-m", "jbodlab", "report", "--json", "--from", source(lab)]
+        command += ["--config", str(tmp_path / "none.yaml"), "--out", str(tmp_path / "report")]
+        ends = [*command, "--command-config", str(folder / "admin.properties")]
+        said = subprocess.check_output(ends, timeout=10 * DEADLINE_S)
+        assert json.loads(said)["report"]["row_counts"]["log_dir"] > 0

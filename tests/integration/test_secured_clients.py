@@ -27,10 +27,11 @@ from kafka.net.sasl.oauth import AbstractTokenProvider
 from kafka.structs import TopicPartition
 
 from benchmarks.secured_lab import HOST, write_secured_lab
+from jbodlab.errors import ExitCode
 from jbodlab.processes.cluster import Cluster, running
 from protocol.security.oauth import unsecured_token
 from tests.deadlines import DEADLINE_MS, DEADLINE_S
-from tests.jbodlab.command_line import jbodlab
+from tests.jbodlab.command_line import jbodlab, main_with_input
 
 TOPIC = "secured"
 WAYS = [
@@ -217,6 +218,42 @@ def test_our_own_tools_take_a_file_with_security(secured: Secured) -> None:
             assert (result.exit_code == 0, TOPIC in result.stdout) == (is_let_in, is_let_in), name
             assert is_let_in or "Authentication failed" in result.stdout + result.stderr
             assert password not in result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "jaas"),
+    [
+        ("PLAIN", 'x.PlainLoginModule required username="alice" password="sesame";'),
+        ("SCRAM-SHA-512", 'x.ScramLoginModule required username="alice" password="sesame";'),
+        ("OAUTHBEARER", 'x.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub="alice";'),
+    ],
+)
+def test_our_commands_move_records_by_each_mechanism(
+    secured: Secured, mechanism: str, jaas: str
+) -> None:
+    file = secured.folder / f"{mechanism}.properties"
+    file.write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism={mechanism}\nsasl.jaas.config={jaas}\n"
+    )
+    server = f"{HOST}:{secured.ports['SASL_PLAINTEXT']}"
+    where = ("--bootstrap-server", server, "--command-config", str(file))
+    made = jbodlab("topics", "create", mechanism, *where)
+    assert made.exit_code == 0, made.stderr
+    sent = main_with_input("one\ntwo\n", "produce", mechanism, *where)
+    assert sent.exit_code == 0, sent.stderr
+    read = jbodlab("consume", mechanism, "--from-beginning", "--count", "2", *where)
+    assert sorted(read.stdout.split()) == ["one", "two"], read.stderr
+    for command in (
+        ("load", mechanism, "--seconds", "0.1", "--rate", "20"),
+        ("topics", "fill", mechanism, "--mib", "1"),
+        ("log-dirs", "describe"),
+        ("status",),
+        ("kafka-log-dirs", "--describe"),
+        ("conform", "--only", "frames/length*"),
+        ("topics", "delete", mechanism),
+    ):
+        done = jbodlab(*command, *where)
+        assert done.exit_code in (0, ExitCode.VIOLATION), (command, done.stderr)
 
 
 @pytest.mark.sampled("spoiled", kept=2)

@@ -82,6 +82,20 @@ def test_who_may_not_is_told_so(secured: jbodlab.Cluster) -> None:
     assert "Topic: orders" in admin.stdout
 
 
+def test_who_may_not_ask_about_the_cluster_is_told_so_by_our_commands(
+    secured: jbodlab.Cluster, tmp_path: Path
+) -> None:
+    file = str(secured.client_file("alice.properties"))
+    where = ("--bootstrap-server", secured.bootstrap_servers, "--command-config", file)
+    plan = ("rebalance", "plan", "--out", str(tmp_path / "plan.json"))
+    for command in (("log-dirs", "describe"), ("reassignments", "list"), plan, ("conform",)):
+        refused = command_line.jbodlab(*command, *where)
+        assert refused.exit_code == ExitCode.FAILED, command
+        [*_, last] = refused.stderr.splitlines()
+        assert "the cluster answers" in last
+        assert "AUTHORIZATION_FAILED" in last
+
+
 @pytest.mark.parametrize("cases", ["frames/*", "topics/delete*", "typical/Produce*"])
 def test_it_is_judged_through_its_listener(secured: jbodlab.Cluster, cases: str) -> None:
     file = str(secured.client_file("admin.properties"))

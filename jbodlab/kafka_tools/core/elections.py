@@ -31,9 +31,10 @@ from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 
 OPTIONS: Final = (
-    Option("admin.config", "Properties file for the connection.", "file"),
+    Option("admin.config", "As --command-config, until Kafka 4.1.", "file"),
     Option("all-topic-partitions", "Elect for all partitions that need it."),
     Option("bootstrap-server", "REQUIRED: brokers to begin with.", "host:port,..."),
+    Option("command-config", "Properties file for the connection.", "file"),
     Option(
         "election-type",
         "REQUIRED: preferred gives leadership back to the first replica; unclean lets a replica "

@@ -26,6 +26,18 @@ def test_a_login_is_put_in_kafka_pythons_words(tmp_path: Path) -> None:
     assert kafka_python_settings(OPEN) == {"security_protocol": "PLAINTEXT"}
 
 
+def test_kafka_python_is_handed_a_token(tmp_path: Path) -> None:
+    file = tmp_path / "alice.properties"
+    file.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=OAUTHBEARER\n"
+        f"sasl.oauthbearer.token.endpoint.url={(tmp_path / 'token').as_uri()}\n"
+    )
+    (tmp_path / "token").write_text("a.b.c\n")
+    settings = kafka_python_settings(read_command_config(file))
+    assert settings["sasl_mechanism"] == "OAUTHBEARER"
+    assert settings["sasl_oauth_token_provider"].token() == "a.b.c"
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [(None, "No such file"), ("security.protocol=SASL_SSL", "sasl.mechanism: must be one of")],

@@ -25,6 +25,18 @@ def test_a_topic_is_read_as_it_is_now_and_instead_of_a_dump(tmp_path: Path) -> N
         assert "python -m analytics.follow" in " ".join(result.stderr.split())
 
 
+def test_a_topic_needs_no_cluster_file_and_takes_its_security_from_a_file(tmp_path: Path) -> None:
+    none = ("--config", str(tmp_path / "none.yaml"))
+    security = ("--command-config", str(tmp_path / "none.properties"))
+    result = jbodlab("report", "--from", "kafka://host:1", *none, *security)
+    assert result.exit_code == ExitCode.USAGE
+    assert "none.properties: No such file" in one_line(result)
+    other = jbodlab("report", "--from", "kafka://host:1", "--bootstrap-server", "host:1", *none)
+    assert "--from names the brokers" in other.stderr
+    own = jbodlab("report", *security, "--config", str(write_lab_spec(tmp_path)))
+    assert "--command-config goes with" in one_line(own)
+
+
 def test_what_is_no_topic_is_told_how_to_write_one(tmp_path: Path) -> None:
     result = jbodlab("report", "--from", "host:1", "--config", str(write_lab_spec(tmp_path)))
     assert result.exit_code == ExitCode.FAILED

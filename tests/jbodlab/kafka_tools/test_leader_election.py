@@ -106,6 +106,18 @@ def test_an_election_that_fails_whole_is_told(
     assert result.stderr.startswith(f"{text}\n")
 
 
+@pytest.mark.parametrize("option", ["command-config", "admin.config"])
+def test_security_is_in_a_file_by_the_option_of_either_release(
+    cluster: FakeCluster, elections: Elections, tmp_path: Path, option: str
+):
+    elections.error = ErrorCode.NONE
+    file = tmp_path / "client.properties"
+    file.write_text("security.protocol=TLS\n")
+    result = run(cluster, f"{TOOL} --all-topic-partitions --{option} {file}")
+    assert result.exit_code == 1
+    assert "security.protocol: must be one of" in result.stderr
+
+
 def test_a_file_that_is_not_there_is_missed(cluster: FakeCluster):
     result = run(cluster, f"{TOOL} --path-to-json-file /no/such")
     assert result.exit_code == 1

@@ -64,6 +64,18 @@ def test_a_transaction_is_described_as_soon_as_its_coordinator_is_there(
     assert found["transaction"]["partitions"] == [{"topic": "foo", "partition": 0}]
 
 
+def test_who_may_not_ask_for_a_coordinator_is_told_of_what(
+    cluster: FakeCluster, transactions: FakeTransactions
+):
+    transactions.refusals = [ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED]
+    result = run(cluster, f"{TOOL} describe --transactional-id pay")
+    assert result.exit_code == 1
+    key = "CoordinatorKey(idValue='pay', type=TRANSACTION)"
+    assert result.stderr.endswith(
+        f"FindCoordinator request for transactionalId `{key}` failed due to authorization failure\n"
+    )
+
+
 @pytest.mark.usefixtures("transactions")
 def test_a_transactional_id_that_is_not_there_is_told_in_one_line(cluster: FakeCluster):
     result = run(cluster, f"{TOOL} describe --transactional-id nope")
