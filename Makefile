@@ -15,7 +15,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup collected demo demo-svg picture golden test-python test test-all unsampled test-busy heavy conform mixed mixed-all mixed-demo fuzz page containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
+.PHONY: help setup collected demo demo-svg picture golden decisions test-python test test-all unsampled test-busy heavy conform mixed mixed-all mixed-demo fuzz page containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -135,6 +135,9 @@ picture: setup  ## write the picture of the rooms in docs/architecture.md
 
 golden: setup  ## have Apache Kafka make the golden files anew, and compare
 	$(BIN)/python -m tests.golden
+
+decisions: setup  ## 3000 decisions drawn by SEED, by Apache Kafka's authorizer and by ours
+	$(BIN)/python -m tests.random_decisions --seed $(SEED)
 
 bench: setup  ## the benchmarks; PEER=kafka also measures Apache Kafka
 	$(BIN)/python -m benchmarks $(if $(PEER),--peer $(PEER))

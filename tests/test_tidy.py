@@ -29,7 +29,6 @@ SHOWN_ELSEWHERE = {
     "protocol/configs/group.py": "a table, shown by tests/protocol/configs/test_group_parsing.py",
     "protocol/configs/group_defaults.py": "a table, shown there too",
     "protocol/configs/security.py": "a table, shown by tests/protocol/configs/test_parsing.py",
-    "protocol/transport/door.py": "values and doors, shown by tests/protocol/transport",
     "protocol/configs/topic.py": "a table, shown by tests/protocol/configs/test_parsing.py",
     "protocol/configs/topic_defaults.py": "a table, shown by tests/protocol/configs",
     "protocol/cluster_file/document.py": "the checks behind load_cluster_spec: test_spec.py beside",

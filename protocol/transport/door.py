@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
+from protocol.client_address import java_address
 from protocol.connection import DEFAULT_LISTENER, CloseConnection, Peer, ServerConnection
 from protocol.errors import Malformed
 from protocol.ports import Buffer
@@ -55,7 +56,8 @@ class Door(NamedTuple):
         """Return who came in by a connection."""
         name = transport.get_extra_info("peername") or ("", 0)
         principal = ANONYMOUS if self.principal_of is None else self.principal_of(transport)
-        return Peer(str(name[0]), int(name[1]), number, self.listener, principal)
+        host = java_address(str(name[0]))
+        return Peer(host, int(name[1]), number, self.listener, principal)
 
 
 OPEN_DOOR: Final = Door()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Final
 
 from broker.core.client_quotas.sampled_rate import SampledRate, Sampling
+from protocol.client_address import java_address
 from protocol.client_quotas.entities import CONNECTION_CREATION_RATE, IP, Quotas
 from protocol.configs.broker import INT_MAX, BrokerConfig
 from protocol.transport.arrivals import SERVED_AT_ONCE, Arrival
@@ -36,7 +37,7 @@ class ConnectionRates:
     def replace(self, quotas: Quotas) -> None:
         """Go by these from now on; what was counted still counts."""
         self._limits = {
-            entity[0][1]: limits[CONNECTION_CREATION_RATE]
+            entity[0][1] and java_address(entity[0][1]): limits[CONNECTION_CREATION_RATE]
             for entity, limits in quotas.items()
             if entity[0][0] == IP and CONNECTION_CREATION_RATE in limits
         }

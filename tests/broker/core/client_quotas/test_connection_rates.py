@@ -66,3 +66,9 @@ def test_addresses_whose_rates_no_longer_matter_are_forgotten() -> None:
     arrived(rates, 1, "192.0.2.3", 12_000)
     assert arrived(rates, 1, now_ms=12_000) == [SERVED_AT_ONCE]
     assert arrived(rates, 1, OTHER, 12_000) == [REFUSED]
+
+
+def test_the_quota_of_an_address_of_ipv6_holds_however_it_was_written() -> None:
+    rates = ConnectionRates(broker_config({}))
+    rates.replace({quota_entity([("ip", "::1")]): {"connection_creation_rate": 1.0}})
+    assert arrived(rates, 11, "0:0:0:0:0:0:0:1")[10:] == [REFUSED]
