@@ -17,7 +17,7 @@ from typing import Final, Self
 import psutil
 
 from jbodlab.processes.launching import CAN_LAUNCH, Launched, launcher
-from protocol.stack_dumps import FATAL_ERROR, FATAL_SIGNALS, STACK_WORDS, STACKS_SIGNAL
+from protocol.stack_dumps import FATAL_ERROR, FATAL_SIGNALS, STACKS_END, STACKS_SIGNAL
 
 STOP_DEADLINE_MS: Final = 10_000
 UNKNOWN_CODE: Final = -1
@@ -169,16 +169,14 @@ class Process:
     def write_stacks(self, timeout_ms: int = STACKS_TIMEOUT_MS) -> bool:
         """Have it write to its log what its threads do, and wait for that; False: it does not.
 
-        Only one that takes the signal is asked: any other would end by it.
+        Only one that waits for the signal is asked: any other would end by it.
         """
-        if not _is_in_mask("SigCgt", Path(f"/proc/{self.pid}/status")):
+        if not _waits_for_signal(self.pid):
             return False
         size_bytes = _size_bytes(self.log_file)
         self._signal(STACKS_SIGNAL)
         deadline = time.monotonic() + timeout_ms / 1000
-        while _is_writing_stacks(self.pid) or STACK_WORDS not in _text_from(
-            self.log_file, size_bytes
-        ):
+        while STACKS_END not in _text_from(self.log_file, size_bytes):
             if time.monotonic() >= deadline:
                 return False
             time.sleep(_POLL_S)
@@ -235,23 +233,17 @@ def _fatal_cause(log_file: Path) -> str | None:
     return dump.partition("\n")[0]
 
 
-def _is_writing_stacks(pid: int) -> bool:
-    """Tell whether ``STACKS_SIGNAL`` waits for a thread of a process, or for its handler's end.
+def _waits_for_signal(pid: int) -> bool:
+    """Tell whether a process keeps ``STACKS_SIGNAL`` for the thread that answers it.
 
-    The thread that runs the handler has the signal blocked for so long.
+    One that is gone does not.
     """
-    threads = Path(f"/proc/{pid}/task").glob("*/status")
-    return any(_is_in_mask("SigPnd|ShdPnd|SigBlk", status) for status in threads)
-
-
-def _is_in_mask(masks: str, status: Path) -> bool:
-    """Tell whether ``STACKS_SIGNAL`` is in a mask of a ``/proc`` file; of one that is gone: no."""
     try:
-        text = status.read_text()
+        text = Path(f"/proc/{pid}/status").read_text()
     except OSError:
         return False
-    found = re.findall(rf"^(?:{masks}):\s*([0-9a-f]+)$", text, re.MULTILINE)
-    return any(int(mask, 16) >> (STACKS_SIGNAL - 1) & 1 for mask in found)
+    blocked = re.findall(r"^SigBlk:\s*([0-9a-f]+)$", text, re.MULTILINE)
+    return any(int(mask, 16) >> (STACKS_SIGNAL - 1) & 1 for mask in blocked)
 
 
 def _size_bytes(file: Path) -> int:

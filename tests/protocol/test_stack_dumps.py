@@ -5,11 +5,13 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import tempfile
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
-from protocol.stack_dumps import FATAL_ERROR, FATAL_SIGNALS, STACK_WORDS, STACKS_SIGNAL
+from protocol.stack_dumps import FATAL_ERROR, FATAL_SIGNALS, STACK_WORDS, STACKS_END, STACKS_SIGNAL
 from tests.deadlines import DEADLINE_S
 
 _TELLS = "from protocol.stack_dumps import tell_stacks; tell_stacks()\n"
@@ -26,24 +28,63 @@ never_lets_go()
 """
 
 
-def test_a_process_whose_loop_never_gets_its_turn_shows_all_threads_and_lives_on() -> None:
+@contextmanager
+def _process(program: str, log_file: Path) -> Generator[subprocess.Popen[bytes]]:
+    """Run a program that says "up" first; it is killed at the end."""
     with (
-        tempfile.TemporaryFile("w+") as log,
-        subprocess.Popen([sys.executable, "-c", SPINS], stdout=subprocess.PIPE, stderr=log) as one,
+        log_file.open("wb") as log,
+        subprocess.Popen(
+            [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=log
+        ) as process,
     ):
         try:
-            assert one.stdout is not None
-            assert one.stdout.readline() == b"up\n"
-            one.send_signal(STACKS_SIGNAL)
-            told = ""
-            while told.count(STACK_WORDS) < 2 or "never_lets_go" not in told:
-                with pytest.raises(subprocess.TimeoutExpired):
-                    one.wait(0.01)
-                log.seek(0)
-                told = log.read()
-            assert "waits_for_good" in told
+            assert process.stdout is not None
+            assert process.stdout.readline() == b"up\n"
+            yield process
         finally:
-            one.kill()
+            process.kill()
+
+
+def _asked(process: subprocess.Popen[bytes], log_file: Path) -> str:
+    """Ask for the stacks and return what is told, when it is told whole."""
+    position = log_file.stat().st_size
+    process.send_signal(STACKS_SIGNAL)
+    told = ""
+    while not told.endswith(f"{STACKS_END}\n"):
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(0.001)
+        told = log_file.read_bytes()[position:].decode()
+    return told
+
+
+def test_a_process_whose_loop_never_gets_its_turn_shows_all_threads_and_lives_on(
+    tmp_path: Path,
+) -> None:
+    with _process(SPINS, tmp_path / "log") as process:
+        told = _asked(process, tmp_path / "log")
+    assert "never_lets_go" in told
+    assert "waits_for_good" in told
+
+
+CHANGES_ITS_STACKS = f"""{_TELLS}
+import sys, threading
+def goes_down(depth):
+    return 0 if depth == 0 else goes_down(depth - 1)
+def works():
+    while True:
+        goes_down(900)
+        eval("(lambda: goes_down(3))()")
+for _ in range(3):
+    threading.Thread(target=works, daemon=True).start()
+sys.stdout.write("up\\n"); sys.stdout.flush()
+threading.Event().wait()
+"""
+
+
+def test_a_process_whose_threads_go_on_meanwhile_survives_being_asked(tmp_path: Path) -> None:
+    with _process(CHANGES_ITS_STACKS, tmp_path / "log") as process:
+        for _ in range(50):
+            assert _asked(process, tmp_path / "log").count(STACK_WORDS) == 5
 
 
 @pytest.mark.parametrize("number", dict.fromkeys(FATAL_SIGNALS.values()))
