@@ -135,7 +135,10 @@ class DescribedConfig:
     is_read_only: bool
     is_sensitive: bool
     synonyms: tuple[ConfigSynonym, ...]
-    """Highest priority first, as they were set: hours stay hours. The first one is in force."""
+    """Highest priority first, as they were set: hours stay hours. The first one is in force.
+
+    Those of a sensitive key have no values either.
+    """
     documentation: str
 
 
@@ -254,7 +257,9 @@ def described_config(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> De
         type=column.type,
         is_read_only=is_broker_key and column.update is Update.READ_ONLY,
         is_sensitive=column.sensitive,
-        synonyms=tuple(synonyms),
+        synonyms=tuple(
+            each._replace(value=None) if column.sensitive else each for each in synonyms
+        ),
         documentation=column.doc,
     )
 

@@ -278,4 +278,5 @@ def test_keys_of_listeners_are_described_with_those_of_all_behind_them() -> None
     ]  # fmt: skip
     assert (found[key].value, found[key].is_read_only) == ("required", True)
     assert (found[password].value, found[password].is_sensitive) == (None, True)
+    assert [each.value for each in found[password].synonyms] == [None]
     assert broker_config(static).ssl_client_auth == "requested"
