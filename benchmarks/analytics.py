@@ -1,8 +1,9 @@
 """Reports of made-up dumps: ``python -m benchmarks.analytics [--rows N ...]`` prints one table.
 
 Each report runs in processes of its own, as ``jbodlab report`` does; DuckDB answers the same
-questions (``duckdb_tables``) with one thread. Processor time is that of all processes together; the
-slope between two sizes leaves the start of Spark out.
+questions (``duckdb_tables``) with one thread, of which facts, answers and pictures have no part:
+with ``--plain`` the report leaves them out, too. Processor time is that of all processes together;
+the slope between two sizes leaves the start of Spark out.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -49,10 +51,12 @@ class Usage(NamedTuple):
 
 @click.command()
 @click.option("--rows", type=int, multiple=True, default=SIZES, show_default=True)
-def main(rows: tuple[int, ...]) -> None:
+@click.option("--plain", "is_plain", is_flag=True, help="Without facts, answers and pictures.")
+def main(rows: tuple[int, ...], *, is_plain: bool) -> None:
     """Measure reports of dumps of so many rows, the smallest first."""
-    _cost(min(rows))  # The first one ever keeps Java's classes for all others.
-    costs = [_cost(size) for size in sorted(rows)]
+    options = ("--plain",) if is_plain else ()
+    # The first one ever keeps Java's classes for all others.
+    costs = [_cost(size, options) for size in (min(rows), *sorted(rows))][1:]
     table = Table(title="analytics", title_justify="left")
     names = ("rows", "report s", "processor s", "MiB", "DuckDB s", "us a row", "DuckDB us", "times")
     for name in names:
@@ -78,11 +82,11 @@ def _cells(before: Cost | None, cost: Cost) -> list[str]:
     return [*cells, f"{ours * 1e6:.1f}", f"{theirs * 1e6:.2f}", f"{ours / theirs:.1f}"]
 
 
-def _cost(rows: int) -> Cost:
+def _cost(rows: int, options: tuple[str, ...]) -> Cost:
     with tempfile.TemporaryDirectory(prefix="jbodlab-analytics-") as folder:
         dump = Path(folder, "dump")
         written = write_made_up_dump(dump, rows)
-        wall_s, used = _report(dump, Path(folder, "out"))
+        wall_s, used = _report(dump, Path(folder, "out"), options)
         cpu_s = sum(each.cpu_s for each in used)
         peak_mib = max(each.peak_kib for each in used) / 1024
         began = time.process_time()
@@ -90,35 +94,38 @@ def _cost(rows: int) -> Cost:
         return Cost(written, wall_s, cpu_s, peak_mib, time.process_time() - began)
 
 
-def _report(dump: Path, out: Path) -> tuple[float, list[Usage]]:
+def _report(dump: Path, out: Path, more: tuple[str, ...]) -> tuple[float, list[Usage]]:
     """Return the wall clock's seconds of one report and what each of its processes used."""
-    options = ["--dump", str(dump), "--out", str(out), "--json"]
+    options = ["--dump", str(dump), "--out", str(out), "--json", *more]
     command = [sys.executable, "-m", analytics.__name__, *options]
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
     used: dict[int, Usage] = {}
     while process.poll() is None:
-        used |= _usage(process.pid)
+        used |= used_by(process.pid)
         time.sleep(_LOOK_EVERY_S)
     if process.returncode != 0:
         raise click.ClickException(f"the report ended with {process.returncode}")
     return time.monotonic() - began, list(used.values())
 
 
-def _usage(pid: int) -> dict[int, Usage]:
+def used_by(pid: int) -> dict[int, Usage]:
     """Return what a process and all below it that live used; by process."""
     process = Path(f"/proc/{pid}")
     try:
         stat = (process / "stat").read_text().rpartition(")")[2].split()
         peak = re.search(r"VmHWM:\s+(\d+) kB", (process / "status").read_text())
         tasks = list((process / "task").iterdir())
-        children = [each for task in tasks for each in (task / "children").read_text().split()]
     except OSError:  # It has ended.
         return {}
+    children: list[str] = []
+    for task in tasks:
+        with suppress(OSError):  # This thread has ended.
+            children += (task / "children").read_text().split()
     cpu_s = (int(stat[11]) + int(stat[12])) / _TICKS_PER_S
     used = {pid: Usage(cpu_s, int(peak[1]) if peak else 0)}
     for child in children:
-        used |= _usage(int(child))
+        used |= used_by(int(child))
     return used
 
 

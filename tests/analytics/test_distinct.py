@@ -16,3 +16,11 @@ def test_every_table_has_a_key_of_its_own_columns() -> None:
     assert list(KEYS) == list(TABLE_SCHEMAS) == [TABLE_OF_ROW[type(row)] for row in SAMPLES]
     for table, key in KEYS.items():
         assert set(key) < set(TABLE_SCHEMAS[table].names)
+
+
+def test_rows_are_told_apart_by_the_whole_key_and_keep_their_columns(spark: SparkSession) -> None:
+    rows = [REQUEST, changed(REQUEST, api="Fetch"), changed(REQUEST, broker_id=2)]
+    frame = frame_of(spark, "request", [*rows, *rows])
+    kept = distinct_rows(frame, "request")
+    assert kept.columns == frame.columns
+    assert sorted(kept.collect()) == sorted(frame.limit(len(rows)).collect())
