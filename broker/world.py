@@ -6,6 +6,7 @@ The network's door is the event loop. A simulation gives other doors to the same
 from __future__ import annotations
 
 import asyncio
+import ssl
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ class SystemClock:
         return time.time_ns() // 1_000_000
 
 
-def kazoo_zookeeper(spec: ZookeeperSpec) -> ZookeeperPort:
+def kazoo_zookeeper(spec: ZookeeperSpec, tls: Callable[[], ssl.SSLContext] | None) -> ZookeeperPort:
     """Return a client of ZooKeeper; kazoo is loaded for it only."""
     from protocol.zookeeper_client.kazoo_client import KazooZookeeper  # noqa: PLC0415 - 20 ms of a start
 
@@ -41,6 +42,7 @@ def kazoo_zookeeper(spec: ZookeeperSpec) -> ZookeeperPort:
         session_timeout_ms=spec.session_timeout_ms,
         sets_acl=spec.set_acl,
         login=(spec.username, spec.password),
+        tls=tls,
     )
 
 
@@ -65,8 +67,10 @@ class World:
     new_row_writer: NewRowWriter = MetricWriter
     row_origin: RowOrigin = field(default_factory=RowOrigin)
     """Where rows say that they come from, that do not go through a writer."""
-    zookeeper: Callable[[ZookeeperSpec], ZookeeperPort] = kazoo_zookeeper
-    """Makes the client of a ZooKeeper."""
+    zookeeper: Callable[[ZookeeperSpec, Callable[[], ssl.SSLContext] | None], ZookeeperPort] = (
+        kazoo_zookeeper
+    )
+    """Makes the client of a ZooKeeper, with what makes a connection's TLS context, if any."""
     witness: Witness = unwitnessed
     """Told of every move of the broker's state machines."""
 

@@ -32,11 +32,12 @@ from protocol.cluster_file.spec import ClusterSpec, SpecError, ZookeeperSpec, lo
 from protocol.metrics.rows import NO_RUN, RowOrigin
 from protocol.metrics.writer import MetricWriter, NewRowWriter
 from protocol.security.tls import SecurityConfigError
+from protocol.security.zookeeper_tls import zookeeper_tls
 from protocol.stack_dumps import tell_stacks
 from protocol.transport.full_collections import FullCollections
 from protocol.transport.heap_trim import trim_when_quiet
 from protocol.zookeeper.znodes import MalformedZnode
-from protocol.zookeeper_client.port import NotPermittedError
+from protocol.zookeeper_client.port import NotPermittedError, NoZookeeperError
 
 _ADVICE = (
     "Keep its first {} lines (head -n), or restore a newer copy if there is one: the controller "
@@ -110,6 +111,7 @@ def _terms(spec: ClusterSpec, zookeeper: ZookeeperSpec, new_row_writer: NewRowWr
         session_timeout_ms=zookeeper.session_timeout_ms,
         sets_acl=zookeeper.set_acl,
         login=(zookeeper.username, zookeeper.password),
+        tls=zookeeper_tls(spec.broker(spec.controller.id).configs),
     )
     return Terms(spec, connection, SystemClock(), SystemRandom(), new_row_writer)
 
@@ -133,7 +135,7 @@ def _explain(spec: ClusterSpec, error: Exception) -> ExitCode:  # noqa: PLR0911 
             )
         case SecurityConfigError():
             return _fail(ExitCode.BAD_CONFIG, f"configs of the cluster file: {cause}")
-        case MalformedZnode() | NotPermittedError():
+        case MalformedZnode() | NotPermittedError() | NoZookeeperError():
             return _fail(ExitCode.BAD_CONFIG, f"this cluster cannot be led: {cause}")
         case WrongClusterError():
             return _fail(ExitCode.BAD_CONFIG, f"{cause}; see controller.data_dir")

@@ -19,7 +19,7 @@ from controller.zookeeper.term import Term, TermEndedError
 from protocol.cluster_file.spec import ClusterSpec
 from protocol.metrics.writer import NewRowWriter
 from protocol.ports import WallClock
-from protocol.zookeeper_client.port import ZookeeperPort
+from protocol.zookeeper_client.port import NoZookeeperError, ZookeeperPort
 
 _PAUSE_MS: Final = 100
 """Between two terms: others may stand, too."""
@@ -45,16 +45,19 @@ class Terms:
         self._new_row_writer = new_row_writer
         self._election = Election(zookeeper, spec.controller.id, clock)
         self._controller: Controller | None = None
+        self._begins = asyncio.Event()
+        """Set once there is a connection, or nobody needs one any more."""
 
     async def run(self) -> None:
         """Lead whenever elected, until ``stop``.
 
         Raises:
+            NoZookeeperError: there was no connection within a session's timeout, at the start.
             MalformedZnode: what ZooKeeper has is not Kafka's.
             PortError, HalfDoneError: as ``Controller.run``.
         """
-        self._zookeeper.start()
         try:
+            await self._connect()
             while (term := await self._election.win()) is not None:
                 await self._lead(term)
                 await asyncio.sleep(_PAUSE_MS / 1000)
@@ -63,9 +66,26 @@ class Terms:
 
     def stop(self) -> None:
         """End ``run``: another broker may stand at once."""
+        self._begins.set()
         self._election.stop()
         if self._controller is not None:
             self._controller.stop()
+
+    async def _connect(self) -> None:
+        spec = self._spec.zookeeper
+        assert spec is not None
+        self._zookeeper.on_connected = self._begins.set
+        self._zookeeper.start()
+        try:
+            async with asyncio.timeout(spec.session_timeout_ms / 1000):
+                await self._begins.wait()
+        except TimeoutError:
+            raise NoZookeeperError(
+                spec.connect,
+                spec.session_timeout_ms,
+                self._zookeeper.trouble,
+                logs_in=spec.username is not None,
+            ) from None
 
     async def _lead(self, term: Term) -> None:
         broker_id = self._spec.controller.id

@@ -15,8 +15,9 @@ from broker.zookeeper.controller_broker import OwnController
 from broker.zookeeper.own_configs import OwnConfigs
 from protocol.cluster_file.spec import BrokerSpec, ClusterSpec
 from protocol.ports import RpcPort
+from protocol.security.zookeeper_tls import zookeeper_tls
 from protocol.zookeeper.paths import ALL_BROKERS_ENTITY
-from protocol.zookeeper_client.port import NotPermittedError
+from protocol.zookeeper_client.port import NotPermittedError, NoZookeeperError
 
 _OF_CLIENTS: Final = ("clients", "users", "ips")
 """Folders of quotas; credentials are among those of users."""
@@ -37,11 +38,14 @@ def zookeeper_plane(
         world: where it lives.
         connect: makes a connection to another broker.
         connect_to_controller: makes one to the controller of the cluster file.
+
+    Raises:
+        SecurityConfigError: its keys for TLS with ZooKeeper make no context.
     """
     if spec.zookeeper is None:
         return None
     stands = spec.stands_for_election and own.id == spec.controller.id
-    zookeeper = world.zookeeper(spec.zookeeper)
+    zookeeper = world.zookeeper(spec.zookeeper, zookeeper_tls(own.configs))
     return ZookeeperControlPlane(
         zookeeper,
         connect,
@@ -70,8 +74,8 @@ async def refusal_of_zookeeper(plane: ZookeeperControlPlane | None, spec: Cluste
         async with asyncio.timeout(timeout_ms / 1000):
             found = await plane.prepare(spec.cluster_id)
     except TimeoutError:
-        text = f"no ZooKeeper at {connect} within {timeout_ms} ms: see zookeeper.connect"
-        return text if spec.zookeeper.username is None else f"{text}, username and password"
+        logs_in = spec.zookeeper.username is not None
+        return str(NoZookeeperError(connect, timeout_ms, plane.trouble, logs_in=logs_in))
     except NotPermittedError as error:
         return str(error)
     if found != spec.cluster_id:

@@ -126,6 +126,11 @@ class ZookeeperControlPlane:
                 if self._zookeeper.session is not None:
                     self._connected.set()
 
+    @property
+    def trouble(self) -> str:
+        """Why there is no connection to ZooKeeper, as far as it is known."""
+        return self._zookeeper.trouble
+
     def connect(self) -> RpcPort:
         """Return one more connection to the control plane."""
         controller = ControllerBroker(

@@ -15,6 +15,7 @@ from protocol.cluster_file.configs_text import config_text
 from protocol.cluster_file.fault_checks import fault_mistakes, normal_path
 from protocol.cluster_file.listener_checks import broker_listener_mistakes
 from protocol.cluster_file.secure import OWN_KEYS
+from protocol.cluster_file.zookeeper_checks import zookeeper_mistakes
 from protocol.configs.broker import BROKER_KEYS
 from protocol.configs.listener_keys import columns_of_listeners
 from protocol.configs.names import CORDONED_LOG_DIRS
@@ -290,17 +291,6 @@ def _secure_mistakes(leaves: Leaves) -> Iterator[str]:
                 yield f"{place(path)}.{name}: is set by `secure: true`; remove one of both"
 
 
-def _zookeeper_mistakes(leaves: Leaves) -> Iterator[str]:
-    """Refuse a login that is half, is missing, or has nobody to log in at."""
-    username, password = (leaves.get(("zookeeper", key)) for key in ("username", "password"))
-    if (username is None) != (password is None):
-        yield "zookeeper: username and password go together; set both, or none"
-    if leaves.get(("zookeeper", "set_acl")) and username is None:
-        yield "zookeeper.set_acl: needs zookeeper.username and password, who alone may change it"
-    if username is not None and leaves.get(("beside", "kafka")) is not None:
-        yield "zookeeper.username: the ZooKeeper `beside` asks for no login; remove one of both"
-
-
 def _beside_mistakes(leaves: Leaves) -> Iterator[str]:
     """Check what is needed to start Apache Kafka and its ZooKeeper here."""
     has_kafka = leaves.get(("beside", "kafka")) is not None
@@ -343,5 +333,5 @@ _CHECKS: Final[tuple[Callable[[Leaves], Iterator[str]], ...]] = (
     _listener_mistakes,
     _secure_mistakes,
     _beside_mistakes,
-    _zookeeper_mistakes,
+    zookeeper_mistakes,
 )

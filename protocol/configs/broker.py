@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from protocol.configs.checks import at_least, cordoned, one_of
-from protocol.configs.security import SecurityConfig
 from protocol.configs.types import INT_MAX, LONG_MAX, ConfigKey, ConfigType, Update, key, keys_of
+from protocol.configs.zookeeper import ZookeeperConfig
 
 REQUEST_BYTES_MAX: Final = 32 << 20
 RESPONSE_BYTES_MAX: Final = 32 << 20
@@ -23,7 +23,7 @@ RACK_AWARE_SELECTOR: Final = "org.apache.kafka.common.replica.RackAwareReplicaSe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerConfig(SecurityConfig):
+class BrokerConfig(ZookeeperConfig):
     """The effective configuration of one broker."""
 
     broker_id: int = key(ConfigType.INT, -1, "Id of this broker.")

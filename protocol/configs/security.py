@@ -20,6 +20,8 @@ SERVED_MECHANISMS: Final = (*MECHANISMS, "OAUTHBEARER")
 FILE_KEYS: Final = (
     "ssl.keystore.location",
     "ssl.truststore.location",
+    "zookeeper.ssl.keystore.location",
+    "zookeeper.ssl.truststore.location",
     "jbodlab.sasl.users.location",
 )
 """Name files."""

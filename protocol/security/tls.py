@@ -37,6 +37,8 @@ class SecurityConfigError(ValueError):
 
     def __init__(self, key: str, text: str) -> None:
         super().__init__(f"{key}: {text}")
+        self.key = key
+        self.text = text
 
 
 class ToldHandshake(ssl.SSLObject):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final, assert_never
@@ -15,6 +16,7 @@ from kazoo.client import (  # pyright: ignore[reportMissingTypeStubs] - it has n
 from kazoo.exceptions import (  # pyright: ignore[reportMissingTypeStubs]
     ConnectionClosedError,
     ConnectionLoss,
+    InvalidACLError,
     KazooException,
     NoAuthError,
     NodeExistsError,
@@ -36,6 +38,7 @@ from protocol.zookeeper.access import Access, access_to
 from protocol.zookeeper.operations import Check, Create, Delete, Operation, Set
 from protocol.zookeeper.paths import split_connect
 from protocol.zookeeper_client.port import Found, NotCommittedError, NotPermittedError
+from protocol.zookeeper_client.tls_handler import TlsHandler
 
 _LOST: Final = (ConnectionLoss, SessionExpiredError, ConnectionClosedError, KazooTimeoutError)
 _ACLS: Final[dict[Access, Any]] = {
@@ -43,6 +46,8 @@ _ACLS: Final[dict[Access, Any]] = {
     Access.READABLE: [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE],
     Access.SECRET: CREATOR_ALL_ACL,
 }
+_NOT_PERMITTED: Final = (NoAuthError, InvalidACLError)
+"""The second: whoever is to own a znode has not logged in at all."""
 _OF_OTHERS: Final = (RolledBackError, RuntimeInconsistency)
 """What the other operations of a transaction end with when one is refused."""
 logger = logging.getLogger(__name__)
@@ -58,6 +63,7 @@ class KazooZookeeper:
         session_timeout_ms: int,
         sets_acl: bool = False,
         login: tuple[str | None, str | None] = (None, None),
+        tls: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
         """Make it on the loop that uses it.
 
@@ -66,6 +72,7 @@ class KazooZookeeper:
             session_timeout_ms: after which ZooKeeper gives a silent client up.
             sets_acl: Kafka's ``zookeeper.set.acl``, for what is made here.
             login: user and password for SASL with DIGEST-MD5; two None: no login.
+            tls: makes what each connection shakes hands by; None: no TLS.
         """
         self.on_connected: Callable[[], None] = lambda: None
         self._loop = asyncio.get_running_loop()
@@ -73,11 +80,15 @@ class KazooZookeeper:
         hosts, self._chroot = split_connect(connect)
         retry = {"max_tries": -1, "delay": 0.1, "max_delay": 2.0}
         self._sets_acl = sets_acl
+        self._told = _ToldTrouble(logging.getLogger("kazoo.client"))
         self._client: Any = KazooClient(
             hosts,
             timeout=session_timeout_ms / 1000,
             connection_retry=retry,
             sasl_options=_sasl_options(*login),
+            logger=self._told,
+            handler=None if tls is None else TlsHandler(tls),
+            use_ssl=tls is not None,
         )
         self._client.add_listener(self._on_state)
 
@@ -85,6 +96,11 @@ class KazooZookeeper:
     def session(self) -> int | None:
         """As the port says."""
         return self._session
+
+    @property
+    def trouble(self) -> str:
+        """As the port says."""
+        return self._told.trouble
 
     def start(self) -> None:
         """As the port says."""
@@ -195,7 +211,7 @@ class KazooZookeeper:
             return result.get(block=False)
         except _LOST as error:
             raise ConnectionError(f"ZooKeeper: {type(error).__name__}") from error
-        except NoAuthError as error:
+        except _NOT_PERMITTED as error:
             raise NotPermittedError(str(arguments[0])) from error
 
     def _on_state(self, state: str) -> None:
@@ -217,6 +233,19 @@ class KazooZookeeper:
             self._loop.call_soon_threadsafe(call)
 
 
+class _ToldTrouble(logging.LoggerAdapter[logging.Logger]):
+    """Passes on what kazoo logs, and remembers its last warning: it tells troubles nowhere else."""
+
+    trouble = ""
+
+    # Any: what loggers take.
+    def log(self, level: int, msg: object, *args: Any, **kwargs: Any) -> None:
+        """Take one line; called by kazoo's threads."""
+        if level >= logging.WARNING:
+            self.trouble = str(msg) % args if args else str(msg)
+        super().log(level, msg, *args, **kwargs)
+
+
 def check_committed(places: Sequence[str], results: Sequence[object]) -> None:
     """Check what the operations of a transaction, on the znodes at ``places``, ended with.
 
@@ -225,7 +254,7 @@ def check_committed(places: Sequence[str], results: Sequence[object]) -> None:
         NotCommittedError: one met what it does not allow.
     """
     for place, result in zip(places, results, strict=True):
-        if isinstance(result, NoAuthError):
+        if isinstance(result, _NOT_PERMITTED):
             raise NotPermittedError(place)
         if isinstance(result, KazooException) and not isinstance(result, _OF_OTHERS):
             raise NotCommittedError(f"{type(result).__name__} at {place}")

@@ -17,7 +17,18 @@ class NotPermittedError(Exception):
 
     def __init__(self, path: str) -> None:
         text = "set zookeeper.username and password to those of the other brokers"
+        text = f"{text}, or zookeeper.ssl.keystore.location to a certificate that it asks for"
         super().__init__(f"ZooKeeper refuses {path} to this user: {text}")
+
+
+class NoZookeeperError(Exception):
+    """There was no connection to ZooKeeper in time."""
+
+    def __init__(self, connect: str, timeout_ms: int, trouble: str, *, logs_in: bool) -> None:
+        """``trouble`` is the port's, ``logs_in`` whether a user and a password are set."""
+        keys = "zookeeper.connect, username and password" if logs_in else "zookeeper.connect"
+        why = f" ({trouble})" if trouble else ""
+        super().__init__(f"no ZooKeeper at {connect} within {timeout_ms} ms: see {keys}{why}")
 
 
 class Found(NamedTuple):
@@ -45,6 +56,11 @@ class ZookeeperPort(Protocol):
     @property
     def session(self) -> int | None:
         """The number of the session, another one after an expiry; None while not connected."""
+        ...
+
+    @property
+    def trouble(self) -> str:
+        """Why the last attempt to connect failed, in one line; "" where none has."""
         ...
 
     def start(self) -> None:

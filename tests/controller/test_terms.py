@@ -8,12 +8,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from random import Random
 
+import pytest
+
 from controller.terms import Terms, cause_of
 from protocol.cluster_file.spec import cluster_spec
 from protocol.messages.control import LeaderAndIsrRequest, UpdateMetadataRequest
 from protocol.metrics.writer import MetricWriter
 from protocol.zookeeper import paths
 from protocol.zookeeper.znodes import PartitionStateZnode, decode
+from protocol.zookeeper_client.port import NoZookeeperError
 from tests.controller.fake_broker import FakeBroker
 from tests.controller.test_app import with_port
 from tests.controller.zookeeper.lab import (
@@ -24,7 +27,7 @@ from tests.controller.zookeeper.lab import (
     put_topic,
     server_with_brokers,
 )
-from tests.deadlines import DEADLINE_S
+from tests.deadlines import DEADLINE_MS, DEADLINE_S
 from tests.protocol.zookeeper_client.fake_zookeeper import FakeServer, FakeZookeeper
 
 _SESSION = 1000
@@ -33,16 +36,23 @@ _SESSION = 1000
 class Lab:
     """Brokers 1 and 4, of which 4 stands for election; a topic that 1 leads."""
 
-    def __init__(self, folder: Path, ports: dict[int, int]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        ports: dict[int, int],
+        zookeeper: FakeZookeeper | None = None,
+        *,
+        session_timeout_ms: int = DEADLINE_MS,
+    ) -> None:
         self.server: FakeServer = server_with_brokers()
         for broker_id, port in ports.items():
             self.server.put(paths.broker_path(broker_id), broker_znode(port), owner=_SESSION)
         put_topic(self.server, "t", [1, 4])
-        self.zookeeper = FakeZookeeper(self.server)
+        self.zookeeper = zookeeper or FakeZookeeper(self.server)
         self.observer = connected(self.server)
         document = {
             "cluster_id": CLUSTER_ID,
-            "zookeeper": {"connect": "in memory"},
+            "zookeeper": {"connect": "in memory", "session_timeout_ms": session_timeout_ms},
             "controller": {"port": 9, "id": 4},
             "brokers": [{"id": 4, "port": 9094, "log_dirs": [{"path": "d"}]}],
         }
@@ -100,6 +110,28 @@ async def test_each_term_begins_with_what_zookeeper_has(tmp_path: Path) -> None:
         await lab.wait_for_leader(4)
         assert lab.server.znodes[paths.CONTROLLER_EPOCH] == b"2"
         assert lab.state.controller_epoch == 2
+
+
+class DeafZookeeper(FakeZookeeper):
+    """Never connects."""
+
+    def start(self) -> None:
+        """Nobody answers."""
+        self.trouble = "another CA"
+
+
+async def test_without_zookeeper_there_is_nothing_to_stand_for(tmp_path: Path) -> None:
+    lab = Lab(tmp_path, {}, DeafZookeeper(), session_timeout_ms=20)
+    with pytest.raises(
+        NoZookeeperError, match=r"within 20 ms: see zookeeper\.connect \(another CA\)"
+    ):
+        await lab.terms.run()
+
+    patient = Lab(tmp_path, {}, DeafZookeeper(), session_timeout_ms=DEADLINE_MS)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(patient.terms.run())
+        await asyncio.sleep(0)
+        patient.terms.stop()
 
 
 def test_the_cause_of_groups_of_errors_is_the_first_one() -> None:

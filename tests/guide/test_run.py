@@ -65,6 +65,7 @@ BLOCKS: Final[Mapping[str, tuple[RunBy | Why, ...]]] = {
         HOW_TO,
         JOINED,
         RunBy("tests/mixed/test_access.py"),
+        RunBy("tests/mixed/test_tls.py"),
         RunBy("tests/mixed/test_jbodlab_controller.py"),
     ),
     "how-to/quotas.md": (RunBy("tests/integration/test_client_quotas.py"),),

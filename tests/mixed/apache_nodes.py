@@ -15,7 +15,7 @@ from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Any, Final
 
 from benchmarks.peer.kafka import BUILD_DIR, fetch
 from jbodlab.processes.free_ports import free_ports
@@ -44,6 +44,7 @@ log4j.appender.out.layout.ConversionPattern=%d{HH:mm:ss,SSS} %p %m (%c)%n
 """
 _JVM: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 _SASL: Final = ("authProvider.1=org.apache.zookeeper.server.auth.SASLAuthenticationProvider",)
+_NETTY: Final = ("serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",)
 _HEAPS: Final = {_ZOOKEEPER: "-Xmx192m", "kafka.Kafka": "-Xmx256m"}
 _STARTED: Final = "] started (kafka.server.KafkaServer)"
 _CLEAN_EXITS: Final = {0, 143}
@@ -70,8 +71,8 @@ class ApacheNodes:
         self.zookeeper_connect: Final = zookeeper_connect or f"{HOST}:{self.zookeeper_port}"
         """Where ZooKeeper listens, as brokers are told."""
         self.ports: Final = dict(zip(ids, ports, strict=True))
-        self.login: dict[str, str] | None = None
-        """What kazoo logs in with at ZooKeeper."""
+        self.kazoo: Callable[[], dict[str, Any]] = dict
+        """Gives what a client of kazoo is made with besides, for ZooKeeper to let it in."""
         self._jvm: tuple[str, ...] = _JVM
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -101,15 +102,22 @@ class ApacheNodes:
         """The folder of ZooKeeper's transaction logs."""
         return self.folder / "zookeeper" / "version-2"
 
-    def start_zookeeper(self, jaas: str = "") -> None:
-        """Start it; with ``jaas``, of server and clients, it and brokers know each other by it."""
+    def start_zookeeper(self, jaas: str = "", tls: Mapping[str, str] | None = None) -> None:
+        """Start it.
+
+        Args:
+            jaas: of server and clients, by which it and brokers know each other.
+            tls: the server's ``ssl.*`` configs; with them it speaks nothing but TLS.
+        """
         config = self.folder / "zookeeper.properties"
         lines = (
             f"dataDir={self.folder / 'zookeeper'}",
-            f"clientPort={self.zookeeper_port}",
+            f"{'clientPort' if tls is None else 'secureClientPort'}={self.zookeeper_port}",
             "admin.enableServer=false",
             "tickTime=500",
             *(_SASL if jaas else ()),
+            *(_NETTY if tls is not None else ()),
+            *(f"{key}={value}" for key, value in (tls or {}).items()),
         )
         if jaas:
             file = self.folder / "jaas.conf"
@@ -117,6 +125,12 @@ class ApacheNodes:
             self._jvm = (*_JVM, f"-Djava.security.auth.login.config={file}")
         config.write_text("\n".join(lines) + "\n")
         self._spawn(_ZOOKEEPER, config, "zookeeper")
+
+    def stop_zookeeper(self) -> None:
+        """End it; what it has is there when it starts again."""
+        process = self._processes.pop("zookeeper")
+        process.terminate()
+        process.wait(DEADLINE_S)
 
     def start_brokers(self, configs: Mapping[int, Mapping[str, str]]) -> None:
         """Start these brokers beside each other with their own configs; wait for all of them."""

@@ -59,7 +59,7 @@ class Elections:
 
 @contextmanager
 def elections(nodes: ApacheNodes) -> Generator[Elections]:
-    zookeeper = KazooClient(nodes.zookeeper_connect, sasl_options=nodes.login)
+    zookeeper = KazooClient(nodes.zookeeper_connect, **nodes.kazoo())
     zookeeper.start(DEADLINE_S)
     try:
         yield Elections(nodes, zookeeper)

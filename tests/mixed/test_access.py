@@ -55,7 +55,8 @@ def secured(lab: MixedLab) -> Generator[Secured]:
     """A cluster of one broker of each kind; jbodlab's stands for election."""
     with ApacheNodes(lab.nodes.folder / "secured", (APACHE, OWN)) as nodes:
         nodes.start_zookeeper(JAAS)
-        nodes.login = {"mechanism": "DIGEST-MD5", "username": USER, "password": PASSWORD}
+        login = {"mechanism": "DIGEST-MD5", "username": USER, "password": PASSWORD}
+        nodes.kazoo = lambda: {"sasl_options": login}
         nodes.start_brokers({APACHE: CONFIGS})
         with elections(nodes) as looking:
             own = _own_cluster(nodes, looking.cluster_id(), LOGIN)

@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from benchmarks.certificates import Authority
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.fetched_configs import FetchedConfigs
@@ -25,6 +26,7 @@ from protocol.errors import KafkaError
 from protocol.messages.lifecycle import ControlledShutdownRequest
 from protocol.metrics.rows import RowOrigin
 from protocol.ports import RpcPort
+from protocol.security.tls import SecurityConfigError
 from protocol.zookeeper.paths import (
     ACL_CHANGES,
     CONFIG_CHANGE_PREFIX,
@@ -91,6 +93,28 @@ async def test_a_broker_says_why_it_does_not_join(there: str, connects: bool, re
     spec = cluster_spec(named, base_dir=Path("/"), source="f")
     plane = zookeeper_plane(spec, spec.broker(3), world, _nobody, _no_controller)
     assert (await refusal_of_zookeeper(plane, spec)).endswith(refusal)
+
+
+async def test_a_broker_that_cannot_speak_tls_with_zookeeper_says_so(tmp_path: Path) -> None:
+    fake = DeafZookeeper()
+    world = replace(real_world(Random(1), RowOrigin()), zookeeper=fake.made_for)
+    configs = {
+        "zookeeper.ssl.client.enable": True,
+        "zookeeper.clientCnxnSocket": "org.apache.zookeeper.ClientCnxnSocketNetty",
+        "zookeeper.ssl.truststore.location": "ca.pem",
+    }
+    zookeeper = {"connect": "z1:2182", "session_timeout_ms": 20}
+    document = {**FILE, "zookeeper": zookeeper, "configs": configs}
+    spec = cluster_spec(document, base_dir=tmp_path, source="f")
+    with pytest.raises(SecurityConfigError, match=r"ssl\.truststore\.location: .*ca\.pem"):
+        zookeeper_plane(spec, spec.broker(3), world, _nobody, _no_controller)
+
+    (tmp_path / "ca.pem").write_text(Authority().certificate)
+    plane = zookeeper_plane(spec, spec.broker(3), world, _nobody, _no_controller)
+    assert fake.tls is not None
+    fake.trouble = "another CA"
+    refusal = await refusal_of_zookeeper(plane, spec)
+    assert refusal == "no ZooKeeper at z1:2182 within 20 ms: see zookeeper.connect (another CA)"
 
 
 class DeafZookeeper(FakeZookeeper):

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from protocol.cluster_file.document import ZookeeperDocument
 from protocol.cluster_file.dump import dump_cluster_spec
-from protocol.cluster_file.spec import SpecError
 from protocol.cluster_file.zookeeper import ZookeeperSpec, zookeeper_spec
 from tests.protocol.cluster_file.test_spec import GOOD, parse
 
@@ -27,8 +24,3 @@ def test_a_login_and_its_acls_are_read_and_dumped() -> None:
         password="secret",
     )
     assert parse(dump_cluster_spec(spec)).zookeeper == spec.zookeeper
-
-
-def test_half_a_login_is_refused() -> None:
-    with pytest.raises(SpecError, match="username and password go together; set both, or none"):
-        parse(f"{GOOD}\n{LOGIN.replace(', password: secret', '')}\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -108,6 +109,8 @@ class FakeZookeeper:
         self.on_connected: Callable[[], None] = lambda: None
         self.session: int | None = None
         self._last_session = 0
+        self.trouble = ""
+        self.tls: Callable[[], ssl.SSLContext] | None = None
 
     @property
     def znodes(self) -> dict[str, bytes]:
@@ -117,8 +120,11 @@ class FakeZookeeper:
     def owners(self) -> dict[str, int]:
         return self.server.owners
 
-    def made_for(self, _spec: ZookeeperSpec) -> FakeZookeeper:
-        """Return it, whatever the cluster file says."""
+    def made_for(
+        self, _spec: ZookeeperSpec, tls: Callable[[], ssl.SSLContext] | None
+    ) -> FakeZookeeper:
+        """Return it, whatever the cluster file says; remember how TLS is spoken."""
+        self.tls = tls
         return self
 
     def start(self) -> None:
