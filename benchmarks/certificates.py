@@ -47,17 +47,31 @@ class Authority:
         self.certificate = _pem(made.sign(self._key, hashes.SHA256()))
         """Its own, which whoever trusts it is given."""
 
-    def sign(self, name: str, *, is_expired: bool = False) -> Signed:
+    @classmethod
+    def kept(cls, certificate: str, key: str) -> Authority:
+        """Return one that was made before, by what was kept of it as PEM."""
+        found = cls.__new__(cls)
+        private = serialization.load_pem_private_key(key.encode(), None)
+        assert isinstance(private, ec.EllipticCurvePrivateKey)
+        found._key, found.certificate = private, certificate  # noqa: SLF001 -- its own
+        found._name = x509.load_pem_x509_certificate(certificate.encode()).subject  # noqa: SLF001
+        return found
+
+    def sign(
+        self,
+        name: str,
+        *,
+        organization: str | None = "lab",
+        address: str = LOOPBACK,
+        is_expired: bool = False,
+    ) -> Signed:
         """Make a certificate for ``CN=name,O=lab`` that holds for loopback."""
         key = ec.generate_private_key(ec.SECP256R1())
-        subject = x509.Name(
-            [
-                x509.NameAttribute(NameOID.ORGANIZATION_NAME, "lab"),
-                x509.NameAttribute(NameOID.COMMON_NAME, name),
-            ]
-        )
-        made = _builder(subject, self._name, key.public_key(), is_expired=is_expired)
-        hosts = [x509.IPAddress(ipaddress.ip_address(LOOPBACK)), x509.DNSName("localhost")]
+        names = [x509.NameAttribute(NameOID.COMMON_NAME, name)]
+        if organization is not None:
+            names.insert(0, x509.NameAttribute(NameOID.ORGANIZATION_NAME, organization))
+        made = _builder(x509.Name(names), self._name, key.public_key(), is_expired=is_expired)
+        hosts = [x509.IPAddress(ipaddress.ip_address(address)), x509.DNSName("localhost")]
         made = made.add_extension(x509.SubjectAlternativeName(hosts), critical=False)
         made = made.add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()),

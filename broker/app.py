@@ -19,8 +19,8 @@ import msgspec
 from broker.assembly import Parts
 from broker.broker_control import BrokerControl
 from broker.broker_state import BrokerState
+from broker.connection_limits import follow_limits
 from broker.control import LOOPBACK, ControlServer
-from broker.doors import doors_of
 from broker.emulation import dispatch_for, own_client_ids
 from broker.ends_with_peer import ends_with_peer
 from broker.engine.supervise import supervised
@@ -37,7 +37,6 @@ from broker.world import World
 from protocol.cluster_file.spec import ClusterSpec, FaultSpec
 from protocol.faults.document import fault_content
 from protocol.faults.model import broker_in_charge
-from protocol.transport.connection_watch import connection_limits
 from protocol.transport.full_collections import FullCollections
 from protocol.transport.heap_trim import trim_when_quiet
 from protocol.transport.paced_transport import ServerLinks
@@ -94,7 +93,6 @@ class Broker:
         self._loop = asyncio.get_running_loop()
         self._end: asyncio.Future[ExitCode] = self._loop.create_future()
         self._parts = Parts(spec, self._own, world, self._end_with)
-        self._doors = doors_of(self._own, self._parts.config_news, world.clock.now_ms)
         self.broker_control = self._make_control()
         """What the control endpoint shows and does."""
         self.request_faults = self._parts.request_faults
@@ -154,7 +152,8 @@ class Broker:
         """Open all listeners; return the port of the first, by which the nodes come."""
         ports: list[int] = []
         for each in self._own.listeners:
-            starting = server.start(each.bind_host, each.port, self._doors[each.name])
+            door = self._parts.doors.by_listener[each.name]
+            starting = server.start(each.bind_host, each.port, door)
             ports.append(await _bind(starting, each.bind_host, each.port))
             logger.info("listening on %s:%d", each.bind_host, ports[-1])
         return ports[0]
@@ -221,15 +220,16 @@ class Broker:
             parts.network.guarded(dispatch, faulty.dispatch),
             size_bytes_max=parts.config.socket_request_max_bytes,
             memory=parts.memory,
-            limits=connection_limits(
-                parts.config,
-                lambda host: context.client_quotas.connections.arrive(host, context.loop_ms()),
-            ),
             ends_with_peer=lambda request: faulty.waits(request) or ends_with_peer(request),
         )
         draw = parts.request_faults.chance.random
         faulty.links = ServerLinks(server.transport_of, server.replace_transport, draw)
         parts.network.open_peers = lambda: server.peers
+        rates = context.client_quotas.connections
+        follow_limits(server, parts.broker_configs, parts.doors, rates, context.loop_ms)
+        if any(each.protocol.is_tls for each in self._own.listeners):
+            # Clients that trust the certificate that was set dynamically take no other one.
+            await parts.broker_configs.refresh()
         port = await self._listen(server)
         topic = parts.metric_topic()
         dump = parts.dump(topic)

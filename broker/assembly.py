@@ -19,6 +19,7 @@ from broker.core.fetch_session import SESSION_ID_MAX, FetchSessions
 from broker.core.internal_topics import new_topic
 from broker.core.log_dirs import LogDirFailed
 from broker.core.metadata_answer import MetadataAnswers
+from broker.doors import Doors
 from broker.engine.engine import Engine
 from broker.engine.types import EnginePorts
 from broker.exit_codes import ExitCode
@@ -114,6 +115,8 @@ class Parts:
         )
         self.group_configs = GroupConfigs(self.link, broker_config=self.config)
         self.config_news = self._config_news()
+        self.doors = Doors(own, self.config_news, world.clock.now_ms, self.connections)
+        self.broker_configs.followers.append(self.doors.follow)
         self.session = self._session()
         count_max = spec.broker_count_max
         self.auto_topics = AutoTopics(self.link, lambda it: new_topic(it, self.config, count_max))
@@ -267,6 +270,7 @@ class Parts:
             cluster_release=self._spec.cluster_release,
             broker_configs=self.broker_configs,
             config_news=self.config_news,
+            check_listeners=self.doors.check,
             metadata=engine.state.metadata,
             produces=engine.produces,
             fetches=engine.fetches,

@@ -6,10 +6,17 @@ It changes nothing itself. Source: ConfigAdminManager.scala.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final, TypeVar
 
+from broker.context import Context
+from protocol.configs.broker import BROKER_KEYS
+from protocol.configs.changes import AlterConfigOp, apply_changes, check_ops, outcome
+from protocol.configs.listener_keys import STORES, key_of_all
 from protocol.configs.messages import DELEGATION_TOKENS, alter_response
+from protocol.configs.parsing import set_texts
+from protocol.configs.reconfiguration import check_broker_change
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import broker_id_from_text
@@ -30,9 +37,12 @@ async def answer_each(
     broker_id: int,
     resources: Sequence[ResourceT],
     change_levels: Callable[[ResourceT], None],
+    check_own: Callable[[ResourceT], None],
     forward: Callable[[Sequence[ResourceT]], Awaitable[Sequence[AlterConfigsResourceResponse]]],
 ) -> list[AlterConfigsResourceResponse]:
     """Answer what is this broker's own affair and pass the rest on in one request.
+
+    ``check_own`` looks at what this broker would be set to, as far as nobody else can.
 
     Source: ConfigAdminManager.preprocess.
     """
@@ -49,6 +59,7 @@ async def answer_each(
                 answers[index] = alter_response(asked, None)
             elif asked.resource_type == ResourceType.BROKER and asked.resource_name:
                 check_own_id(broker_id, asked.resource_name, "broker id, expected")
+                check_own(asked)
         except KafkaError as error:
             answers[index] = alter_response(asked, error)
     passed = [index for index in range(len(resources)) if index not in answers]
@@ -56,6 +67,29 @@ async def answer_each(
         forwarded = await forward([resources[index] for index in passed])
         answers.update(zip(passed, forwarded, strict=True))
     return [answers[index] for index in range(len(resources))]
+
+
+def check_own_stores(
+    context: Context,
+    ops: Sequence[AlterConfigOp],
+    widen: Callable[[Mapping[str, str], Sequence[AlterConfigOp]], Sequence[AlterConfigOp]],
+) -> None:
+    """Check the stores of listeners that ops would have this broker use: it alone reads its files.
+
+    ``widen`` gives all ops that follow from those of the request, by what is set now.
+
+    Raises:
+        KafkaError: they may not be.
+    """
+    check_ops(ops)
+    overrides = context.broker_configs.overrides
+    current = set_texts(overrides.dynamic)
+    changes = outcome(BROKER_KEYS, current, widen(current, ops))
+    if not any(key_of_all(name) in STORES for name in changes):
+        return
+    static, defaults = set_texts(overrides.static), set_texts(overrides.dynamic_default)
+    check_broker_change(changes, static=static, defaults=defaults, own=current, is_default=False)
+    context.check_listeners(replace(overrides, dynamic=apply_changes(current, changes)))
 
 
 def check_own_id(own_id: int, name: str, expected: str) -> None:

@@ -45,7 +45,7 @@ from broker.zookeeper.controller_behind import ControllerBehind
 from protocol.acls.authorizer import Authorizer
 from protocol.byte_budget import ByteBudget
 from protocol.configs.broker import RESPONSE_BYTES_MAX
-from protocol.configs.parsing import BrokerConfig
+from protocol.configs.parsing import BrokerConfig, BrokerOverrides
 from protocol.transport.turns import Turns
 
 
@@ -61,6 +61,8 @@ class Context:
     """Of its oldest broker, by which the cluster's features are finalized; None: the newest."""
     broker_configs: BrokerConfigSource
     config_news: ConfigNewsPort
+    check_listeners: Callable[[BrokerOverrides], None] = lambda _: None
+    """Raises KafkaError for stores that this broker's listeners cannot be set to."""
     metadata: MetadataImage
     """What UpdateMetadata told; the engine's."""
     produces: ProducePort

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from broker.nodes import nodes_by_address
 from protocol.cluster_file.spec import BrokerSpec, ClusterSpec
+from protocol.configs.broker import BrokerConfig
 from protocol.configs.parsing import broker_config
 from protocol.faults.model import CLIENT_NODE, CONTROLLER_NODE
 from protocol.ids import fetcher_client_id, node_client_id
 from protocol.security.doors import key_of
 from protocol.security.listeners import Listener, configs_at
+from protocol.security.renewal import renew
+from protocol.security.tls import client_context
 from protocol.transport.door import Key
 from protocol.transport.network_faults import NetworkFaults
 from protocol.transport.rpc_client import RpcClient
@@ -24,9 +29,23 @@ class NodeConnections:
             SecurityConfigError: the configuration makes no TLS context, or names no user.
         """
         self._controller, self._own_id, self._network = spec.controller, own.id, network
+        self._own = own
         self._nodes = nodes_by_address(spec)
         self._key = _key_to(own.listeners[0], own)
         self._control_key = _key_to(own.control_listener, own)
+
+    def follow(self, listener: Listener, config: BrokerConfig) -> None:
+        """Bring along the certificates that a listener of this broker has now.
+
+        Raises:
+            SecurityConfigError: the configuration makes no TLS context.
+        """
+        for each, key in (
+            (self._own.listeners[0], self._key),
+            (self._own.control_listener, self._control_key),
+        ):
+            if each.name == listener.name:
+                renew(key.tls, partial(client_context, config), config)
 
     def to_controller(self) -> RpcClient:
         """Return one to the controller of the cluster file."""

@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from broker.config_resources import (
     FORWARD_TIMEOUT_MS,
     answer_each,
+    check_own_stores,
     invalid_request,
 )
 from broker.context import Context
 from broker.handlers import handles
+from protocol.configs.changes import AlterConfigOp, replacing
+from protocol.configs.types import AlterOperation
 from protocol.messages.configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -39,7 +42,13 @@ async def handle(
         )
         return answer.responses
 
-    responses = await answer_each(context.broker_id, request.resources, _refuse_loggers, forward)
+    def check_own(asked: AlterConfigsResource) -> None:
+        ops = [AlterConfigOp(one.name, AlterOperation.SET, one.value) for one in asked.configs]
+        check_own_stores(context, ops, replacing)
+
+    responses = await answer_each(
+        context.broker_id, request.resources, _refuse_loggers, check_own, forward
+    )
     return AlterConfigsResponse(responses=responses)
 
 

@@ -13,11 +13,13 @@ from broker.config_resources import (
     FORWARD_TIMEOUT_MS,
     answer_each,
     check_own_id,
+    check_own_stores,
     invalid_request,
 )
 from broker.context import Context
 from broker.handlers import handles
 from broker.log_levels import change_log_levels
+from protocol.configs.changes import AlterConfigOp
 from protocol.configs.types import AlterOperation
 from protocol.messages.configs import (
     AlterConfigsResourceResponse,
@@ -46,7 +48,13 @@ async def handle(
         )
         return answer.responses
 
-    responses = await answer_each(context.broker_id, request.resources, change_levels, forward)
+    def check_own(asked: IncrementalAlterConfigsRequestAlterConfigsResource) -> None:
+        ops = [AlterConfigOp(one.name, one.config_operation, one.value) for one in asked.configs]
+        check_own_stores(context, ops, lambda _current, named: named)
+
+    responses = await answer_each(
+        context.broker_id, request.resources, change_levels, check_own, forward
+    )
     return IncrementalAlterConfigsResponse(responses=responses)
 
 

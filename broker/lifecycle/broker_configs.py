@@ -75,6 +75,8 @@ class BrokerConfigs(FetchedConfigs):
         self._link = link
         self._broker_id = broker_id
         self._on_changed = on_changed
+        self.followers: list[Callable[[BrokerOverrides], None]] = []
+        """Are told what is set whenever that changes, keys of single listeners included."""
         self.overrides = BrokerOverrides(static=static, dynamic={}, dynamic_default={})
         """What is set, by where it was set."""
         self.config = broker_config(static)
@@ -105,10 +107,11 @@ class BrokerConfigs(FetchedConfigs):
         except KafkaError as exc:
             logger.error("dynamic configs are unusable, keeping the last: %s", exc)  # noqa: TRY400 - a peer's value, not our defect
             return
-        self.overrides = after
-        if config != self.config:
-            _log_changes(self.config, config)
-            self.config = config
+        known, self.overrides, self.config = self.config, after, config
+        for follow in self.followers:
+            follow(after)
+        if config != known:
+            _log_changes(known, config)
             self._on_changed(config)
 
     def _effective(self, overrides: BrokerOverrides) -> BrokerConfig:

@@ -18,9 +18,10 @@ from protocol.configs.changes import (
     outcome,
     replacing,
 )
+from protocol.configs.listener_changes import refuse_passwords_in_zookeeper
 from protocol.configs.messages import alter_response
 from protocol.configs.reconfiguration import check_broker_change
-from protocol.configs.types import ALL_BROKERS, AlterOperation, ConfigType, ResourceType
+from protocol.configs.types import ALL_BROKERS, AlterOperation, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import broker_id_from_text
 from protocol.messages.configs import (
@@ -105,7 +106,7 @@ class OwnConfigs:
         ops = _ops(asked, own)
         check_ops(ops)
         changes = outcome(BROKER_KEYS, own, ops)
-        _refuse_passwords(changes)
+        refuse_passwords_in_zookeeper(changes)
         of_all = config_path(entity_path(ResourceType.BROKER, ALL_BROKERS))
         defaults = self._texts(await self._zookeeper.find(of_all), of_all)
         check_broker_change(
@@ -135,12 +136,3 @@ def _ops(asked: Asked, own: Mapping[str, str]) -> Sequence[AlterConfigOp]:
         named = [AlterConfigOp(one.name, AlterOperation.SET, one.value) for one in asked.configs]
         return replacing(own, named)
     return [AlterConfigOp(one.name, one.config_operation, one.value) for one in asked.configs]
-
-
-def _refuse_passwords(changes: Mapping[str, str | None]) -> None:
-    for name, text in changes.items():
-        column = BROKER_KEYS.get(name)
-        if text is not None and column is not None and column.type is ConfigType.PASSWORD:
-            words = "is a password, which ZooKeeper would keep in plain text: "
-            message = f"{name} {words}set it in the cluster file"
-            raise KafkaError(ErrorCode.INVALID_REQUEST, message)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from controller.core.cluster_action import only_nodes
 from controller.core.config_records import (
     BrokerConfigsChanged,
     GroupConfigsChanged,
@@ -30,11 +31,12 @@ from protocol.configs.changes import (
 )
 from protocol.configs.group import GROUP_KEYS
 from protocol.configs.group_parsing import check_group_configs
+from protocol.configs.listener_changes import passwords_in, refuse_passwords_in_zookeeper
 from protocol.configs.messages import CHANGED_GROUP_CONFIGS
 from protocol.configs.names import UNCLEAN_ELECTION
 from protocol.configs.reconfiguration import check_broker_change
 from protocol.configs.topic import TOPIC_KEYS
-from protocol.configs.types import ALL_BROKERS, AlterOperation, ResourceType
+from protocol.configs.types import ALL_BROKERS, HIDDEN, AlterOperation, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import broker_id_from_text
 from protocol.messages.configs import (
@@ -168,6 +170,7 @@ def _decide(
         current = step.state.dynamic_configs.get(resource.name, {})
         changes = outcome(BROKER_KEYS, current, widen(current, asked))
         _check_broker(step, resource.name, changes)
+        _check_secrets(step, changes)
         return changes
     if resource.type == ResourceType.GROUP:
         if step.settings.has_zookeeper:
@@ -227,6 +230,14 @@ def _check_broker(step: Step, name: str, changes: Mapping[str, str | None]) -> N
     check_broker_change(changes, static=static, defaults=defaults, own=own, is_default=is_default)
 
 
+def _check_secrets(step: Step, changes: Mapping[str, str | None]) -> None:
+    """Refuse to keep what brokers could not be told, or what others could read."""
+    if step.settings.has_zookeeper:
+        refuse_passwords_in_zookeeper(changes)
+    elif passwords_in(changes) and not step.settings.tells_nodes_apart:
+        raise only_nodes()
+
+
 def _as_they_are(
     _current: Mapping[str, str], ops: Sequence[AlterConfigOp]
 ) -> Sequence[AlterConfigOp]:
@@ -239,8 +250,10 @@ def _really(before: Mapping[str, str], changes: Mapping[str, str | None]) -> dic
 
 
 def _listed(changes: Mapping[str, str | None]) -> str:
+    secrets = passwords_in(changes)
     return ", ".join(
-        f"{name} unset" if text is None else f"{name}={text}" for name, text in changes.items()
+        f"{name} unset" if text is None else f"{name}={HIDDEN if name in secrets else text}"
+        for name, text in changes.items()
     )
 
 

@@ -6,6 +6,8 @@ Source: ConfigHelper.scala, KIP-700.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from controller.core.events import RequestArrived
 from controller.core.scram import described_to_brokers
 from controller.core.state import Broker
@@ -43,7 +45,10 @@ from protocol.topic_names import topic_name_problem
 
 
 def describe_configs(step: Step, event: RequestArrived) -> None:
-    """Serve DescribeConfigs v0-4: topics and groups whole, brokers' dynamic configs."""
+    """Serve DescribeConfigs v0-4: topics and groups whole, brokers' dynamic configs.
+
+    Whoever has shown to be a node is told secrets, too: it has to go by them.
+    """
     request: DescribeConfigsRequest = event.request
     results = [_describe(step, resource, event) for resource in request.resources]
     step.answer(event.token, DescribeConfigsResponse(results=results))
@@ -131,7 +136,11 @@ def _described(step: Step, resource_type: int, name: str) -> list[DescribedConfi
             if name
             else ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
         )
-        return describe_dynamic_configs(step.state.dynamic_configs.get(name, {}), source)
+        texts = step.state.dynamic_configs.get(name, {})
+        described = describe_dynamic_configs(texts, source)
+        if not step.settings.tells_nodes_apart:
+            return described
+        return [replace(each, value=texts[each.name]) for each in described]
     if resource_type == ResourceType.GROUP:
         return describe_group_configs(
             step.state.group_configs.get(name, {}), step.default_overrides

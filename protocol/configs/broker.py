@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from protocol.configs.checks import at_least, cordoned, one_of
+from protocol.configs.connection_counts import counts_of_addresses
 from protocol.configs.types import INT_MAX, LONG_MAX, ConfigKey, ConfigType, Update, key, keys_of
 from protocol.configs.zookeeper import ZookeeperConfig
 
@@ -333,13 +334,32 @@ class BrokerConfig(ZookeeperConfig):
         at_least(-1),
     )
     max_connections: int = key(
-        ConfigType.INT, INT_MAX, "Connections at a time; more are closed.", at_least(0)
+        ConfigType.INT,
+        INT_MAX,
+        "Connections at a time; more are closed.",
+        at_least(0),
+        update=Update.CLUSTER_WIDE,
     )
     max_connection_creation_rate: int = key(
-        ConfigType.INT, INT_MAX, "Connections a second; further ones wait up to 1 s.", at_least(0)
+        ConfigType.INT,
+        INT_MAX,
+        "Connections a second; further ones wait up to 1 s.",
+        at_least(0),
+        update=Update.CLUSTER_WIDE,
     )
     max_connections_per_ip: int = key(
-        ConfigType.INT, INT_MAX, "Connections of one address at a time.", at_least(0)
+        ConfigType.INT,
+        INT_MAX,
+        "Connections of one address at a time.",
+        at_least(0),
+        update=Update.CLUSTER_WIDE,
+    )
+    max_connections_per_ip_overrides: str = key(
+        ConfigType.STRING,
+        "",
+        "Addresses that may have another number of them, as address:number, separated by commas.",
+        counts_of_addresses,
+        update=Update.CLUSTER_WIDE,
     )
     request_timeout_ms: int = key(
         ConfigType.INT, 30000, "Time a request to the controller may take."

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from protocol.configs.broker import BROKER_KEYS
+from protocol.configs.listener_changes import check_limits, refuse_of_listeners
+from protocol.configs.listener_keys import LIMITS, column_of, key_of_all
 from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.configs.parsing import BrokerConfig, broker_config, check_topic_configs
 from protocol.configs.types import (
@@ -110,6 +112,7 @@ def check_broker(
     texts = {name: text for name, text in changes.items() if text is not None}
     _refuse_unknown(texts)
     _refuse(texts, Update.READ_ONLY, "Cannot update these configs dynamically")
+    refuse_of_listeners(texts)
     if CORDONED_LOG_DIRS in texts:
         _check_cordoned(texts[CORDONED_LOG_DIRS], static)
     for name, text in texts.items():
@@ -120,6 +123,7 @@ def check_broker(
             Update.PER_BROKER,
             "Cannot update these configs at default cluster level, broker id must be specified",
         )
+    check_limits(texts)
 
 
 def effective(*layers: Mapping[str, str]) -> BrokerConfig:
@@ -158,21 +162,29 @@ def _words(text: str) -> list[str]:
 
 def _refuse_unknown(texts: Mapping[str, str]) -> None:
     for name in texts:
-        if name not in BROKER_KEYS:
+        if column_of(name) is None:
             close = difflib.get_close_matches(name, BROKER_KEYS, n=1)
             hint = f" (did you mean {close[0]}?)" if close else ""
             raise _invalid(f"Unknown broker config name: {name}{hint}")
 
 
 def _refuse(texts: Mapping[str, str], update: Update, reason: str) -> None:
-    refused = sorted(name for name in texts if BROKER_KEYS[name].update is update)
+    refused = sorted(name for name in texts if _update_of(name) is update)
     if refused:
         raise _invalid(f"{reason}: Set({', '.join(refused)})")
 
 
+def _update_of(name: str) -> Update:
+    """Return who may change a key; which keys of one listener change at all is told apart."""
+    column = BROKER_KEYS.get(name)
+    if column is not None:
+        return column.update
+    return Update.CLUSTER_WIDE if key_of_all(name) in LIMITS else Update.PER_BROKER
+
+
 def _check_value(name: str, text: str) -> None:
     try:
-        parse(BROKER_KEYS[name], text)
+        parse(BROKER_KEYS[key_of_all(name)], text)
     except InvalidValueError as error:
         raise _invalid(error.message) from error
 

@@ -18,10 +18,13 @@ TextT = TypeVar("TextT", str, "str | None")
 PREFIX: Final = "listener.name."
 _NAME: Final = re.compile(r"listener\.name\.(?P<listener>[^.]+)\.(?P<key>.+)")
 _OF_NODES: Final = "sasl.mechanism.inter.broker.protocol"
+LIMITS: Final = ("max.connections", "max.connection.creation.rate")
+"""What a listener may have of its own and all listeners of a cluster may be set to at once."""
 _OTHERS: Final = (
     "connections.max.reauth.ms",
     "jbodlab.sasl.users",
     "jbodlab.sasl.users.location",
+    *LIMITS,
 )
 PER_LISTENER: Final = tuple(
     name
@@ -29,6 +32,15 @@ PER_LISTENER: Final = tuple(
     if (name.startswith(("ssl.", "sasl.")) and name != _OF_NODES) or name in _OTHERS
 )
 """What a listener may have of its own."""
+STORES: Final = tuple(
+    name
+    for name in BROKER_KEYS
+    if name.startswith(("ssl.keystore.", "ssl.truststore.", "ssl.key."))
+)
+"""What may be exchanged while a broker runs, for single listeners only.
+
+Source: SslConfigs.RECONFIGURABLE_CONFIGS.
+"""
 
 
 def key_of_listener(name: str) -> tuple[str, str] | None:
@@ -50,6 +62,17 @@ def columns_of_listeners(names: Iterable[str]) -> dict[str, ConfigKey]:
         for name, listener_key in found.items()
         if listener_key is not None and listener_key[1] in PER_LISTENER
     }
+
+
+def key_of_all(name: str) -> str:
+    """Return the key that ``name`` sets, of one listener or of all."""
+    found = key_of_listener(name)
+    return name if found is None else found[1]
+
+
+def column_of(name: str) -> ConfigKey | None:
+    """Return what is known of a broker's key, be it of one listener; None of one that is not."""
+    return BROKER_KEYS.get(name) or columns_of_listeners([name]).get(name)
 
 
 def of_all_listeners(configs: Mapping[str, TextT]) -> dict[str, TextT]:

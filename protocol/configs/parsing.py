@@ -12,7 +12,12 @@ from itertools import dropwhile
 from typing import Any, Final, NamedTuple
 
 from protocol.configs.broker import BROKER_KEYS, BrokerConfig
-from protocol.configs.listener_keys import columns_of_listeners, key_of_listener, of_all_listeners
+from protocol.configs.listener_keys import (
+    column_of,
+    columns_of_listeners,
+    key_of_listener,
+    of_all_listeners,
+)
 from protocol.configs.topic import TOPIC_KEYS, TopicConfig
 from protocol.configs.topic_defaults import TopicDefaults
 from protocol.configs.types import (
@@ -160,6 +165,11 @@ class BrokerOverrides:
         )
 
 
+def set_texts(layer: Mapping[str, str | None]) -> dict[str, str]:
+    """Return what a layer sets to a value."""
+    return {name: text for name, text in layer.items() if text is not None}
+
+
 _STAND_INS: Final = {
     synonym.name: tuple(each.name for each in column.synonyms)
     for column in TOPIC_KEYS.values()
@@ -192,7 +202,9 @@ def describe_broker_configs(broker: BrokerOverrides) -> list[DescribedConfig]:
         if not column.internal and not (column.dynamic_only and not _is_set(column.name, broker))
     ] + [
         _describe_listener_key(column, broker)
-        for column in columns_of_listeners(broker.static).values()
+        for column in columns_of_listeners(
+            dict.fromkeys(name for _, layer in broker.layers() for name in layer)
+        ).values()
     ]
 
 
@@ -200,9 +212,12 @@ def _describe_listener_key(column: ConfigKey, broker: BrokerOverrides) -> Descri
     """Describe a key of one listener, behind which is that of all of them."""
     found = key_of_listener(column.name)
     assert found is not None
-    own = ConfigSynonym(column.name, broker.static[column.name], ConfigSource.STATIC_BROKER_CONFIG)
-    described = described_config(column, [own, *broker_synonyms(found[1], broker)])
-    return replace(described, is_read_only=True)
+    own = [
+        ConfigSynonym(column.name, layer[column.name], source)
+        for source, layer in broker.layers()
+        if column.name in layer
+    ]
+    return described_config(column, [*own, *broker_synonyms(found[1], broker)])
 
 
 def describe_dynamic_configs(
@@ -213,9 +228,9 @@ def describe_dynamic_configs(
     Source: ConfigHelper.describeConfigs, for the broker named "".
     """
     return [
-        described_config(BROKER_KEYS[name], [ConfigSynonym(name, text, source)])
+        described_config(column, [ConfigSynonym(name, text, source)])
         for name, text in texts.items()
-        if name in BROKER_KEYS
+        if (column := column_of(name)) is not None
     ]
 
 
@@ -245,8 +260,12 @@ def _describe_topic_key(
 
 
 def described_config(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> DescribedConfig:
-    """Describe one key; ``synonyms`` are where it is set, the strongest first."""
-    is_broker_key = BROKER_KEYS.get(column.name) is column
+    """Describe one key; ``synonyms`` are where it is set, the strongest first.
+
+    As in Kafka a key of one listener counts as read-only, whether it can be changed or not.
+    """
+    is_of_listener = key_of_listener(column.name) is not None
+    is_read_only = BROKER_KEYS.get(column.name) is column and column.update is Update.READ_ONLY
     value, source = format_value(column.default), ConfigSource.DEFAULT_CONFIG
     if synonyms:
         value, source = synonyms[0].value, synonyms[0].source
@@ -255,7 +274,7 @@ def described_config(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> De
         value=None if column.sensitive else value,
         source=source,
         type=column.type,
-        is_read_only=is_broker_key and column.update is Update.READ_ONLY,
+        is_read_only=is_read_only or is_of_listener,
         is_sensitive=column.sensitive,
         synonyms=tuple(
             each._replace(value=None) if column.sensitive else each for each in synonyms

@@ -54,6 +54,11 @@ def check_reconfiguration(before: BrokerConfig, after: BrokerConfig) -> None:
     _check_cleaners(before, after)
     for name in _THREAD_COUNTS:
         _check_thread_count(name, before, after)
+    if not after.max_connections_per_ip and not after.max_connections_per_ip_overrides:
+        raise _invalid(
+            "requirement failed: max.connections.per.ip can be set to zero only if "
+            "max.connections.per.ip.overrides property is set."
+        )
     retained, broker = topic_config({}, after), after
     _check_local_retention("ms", broker.log_local_retention_ms, retained.retention_ms)
     _check_local_retention("bytes", broker.log_local_retention_bytes, retained.retention_bytes)

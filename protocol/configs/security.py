@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from protocol.configs.authorizer import AuthorizerConfig
 from protocol.configs.checks import at_least, each_of, one_of
-from protocol.configs.types import ConfigType, key
+from protocol.configs.types import ConfigType, Update, key
 from protocol.principal_mapping import MappingRulesError, PrincipalMapping
 
 MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
@@ -73,34 +73,74 @@ class SecurityConfig(AuthorizerConfig):
         "What brokers and the controller speak with each other, where no listener is named.",
     )
     ssl_keystore_type: str = key(
-        ConfigType.STRING, "PEM", "Format of the key store: PEM or PKCS12.", _STORE
+        ConfigType.STRING,
+        "PEM",
+        "Format of the key store: PEM or PKCS12.",
+        _STORE,
+        update=Update.PER_BROKER,
     )
     ssl_keystore_location: str | None = key(
-        ConfigType.STRING, None, "File with this broker's key and certificates.", nullable=True
+        ConfigType.STRING,
+        None,
+        "File with this broker's key and certificates.",
+        nullable=True,
+        update=Update.PER_BROKER,
     )
     ssl_keystore_password: str | None = key(
-        ConfigType.PASSWORD, None, "Password of that file, for PKCS12.", nullable=True
+        ConfigType.PASSWORD,
+        None,
+        "Password of that file, for PKCS12.",
+        nullable=True,
+        update=Update.PER_BROKER,
     )
     ssl_keystore_certificate_chain: str | None = key(
-        ConfigType.PASSWORD, None, "This broker's certificates as PEM.", nullable=True
+        ConfigType.PASSWORD,
+        None,
+        "This broker's certificates as PEM.",
+        nullable=True,
+        update=Update.PER_BROKER,
     )
     ssl_keystore_key: str | None = key(
-        ConfigType.PASSWORD, None, "This broker's private key as PEM.", nullable=True
+        ConfigType.PASSWORD,
+        None,
+        "This broker's private key as PEM.",
+        nullable=True,
+        update=Update.PER_BROKER,
     )
     ssl_key_password: str | None = key(
-        ConfigType.PASSWORD, None, "Password of a private key in PEM.", nullable=True
+        ConfigType.PASSWORD,
+        None,
+        "Password of a private key in PEM.",
+        nullable=True,
+        update=Update.PER_BROKER,
     )
     ssl_truststore_type: str = key(
-        ConfigType.STRING, "PEM", "Format of the trust store: PEM or PKCS12.", _STORE
+        ConfigType.STRING,
+        "PEM",
+        "Format of the trust store: PEM or PKCS12.",
+        _STORE,
+        update=Update.PER_BROKER,
     )
     ssl_truststore_location: str | None = key(
-        ConfigType.STRING, None, "File with the certificates that are trusted.", nullable=True
+        ConfigType.STRING,
+        None,
+        "File with the certificates that are trusted.",
+        nullable=True,
+        update=Update.PER_BROKER,
     )
     ssl_truststore_password: str | None = key(
-        ConfigType.PASSWORD, None, "Password of that file, for PKCS12.", nullable=True
+        ConfigType.PASSWORD,
+        None,
+        "Password of that file, for PKCS12.",
+        nullable=True,
+        update=Update.PER_BROKER,
     )
     ssl_truststore_certificates: str | None = key(
-        ConfigType.PASSWORD, None, "The certificates that are trusted, as PEM.", nullable=True
+        ConfigType.PASSWORD,
+        None,
+        "The certificates that are trusted, as PEM.",
+        nullable=True,
+        update=Update.PER_BROKER,
     )
     ssl_client_auth: str = key(
         ConfigType.STRING,

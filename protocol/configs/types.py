@@ -23,6 +23,8 @@ Check: TypeAlias = Callable[[Any], str | None]
 
 LONG_MAX: Final = (1 << 63) - 1
 INT_MAX: Final = (1 << 31) - 1
+HIDDEN: Final = "[hidden]"
+"""Stands for a password wherever values are told. Source: Password.java."""
 _DOUBLE: Final = re.compile(
     r"[+-]?(NaN|Infinity|([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[dDfF]?)"
 )
@@ -204,7 +206,7 @@ def parse(column: ConfigKey, text: str | None) -> ConfigValue:
     except UnmetRequirementError as error:
         raise InvalidValueError(f"requirement failed: {error}") from error
     except RefusedValueError as error:
-        shown = "[hidden]" if column.sensitive else error.shown
+        shown = HIDDEN if column.sensitive else error.shown
         raise InvalidValueError(
             f"Invalid value {shown} for configuration {column.name}: {error}"
         ) from error

@@ -31,7 +31,7 @@ class RenewedContext(ssl.SSLContext):
     _files: tuple[str, ...]
     _made: ssl.SSLContext
     _stamps: _Stamps
-    _look_interval_ms: int
+    look_interval_ms: int
     _looked_s: float
 
     def follow(
@@ -42,10 +42,13 @@ class RenewedContext(ssl.SSLContext):
         stamps: _Stamps,
         look_interval_ms: int,
     ) -> None:
-        """Begin: a context is made with no arguments of its own."""
-        self._look_interval_ms, self._looked_s = look_interval_ms, time.monotonic()
+        """Begin, or go on by other files: a context is made with no arguments of its own."""
+        self.look_interval_ms, self._looked_s = look_interval_ms, time.monotonic()
         self._make, self._files = make, files
         self._made, self._stamps = made, stamps
+        # What others read of a context; the order is OpenSSL's.
+        self.check_hostname = False
+        self.verify_mode, self.check_hostname = made.verify_mode, made.check_hostname
 
     # Any: what event loops give, passed on.
     def wrap_bio(self, *args: Any, **kwargs: Any) -> ssl.SSLObject:
@@ -54,7 +57,7 @@ class RenewedContext(ssl.SSLContext):
 
     def _current(self) -> ssl.SSLContext:
         now_s = time.monotonic()
-        if (now_s - self._looked_s) * 1000 < self._look_interval_ms:
+        if (now_s - self._looked_s) * 1000 < self.look_interval_ms:
             return self._made
         self._looked_s = now_s
         stamps = _stamps_of(self._files)
@@ -74,20 +77,34 @@ def renewed(
     config: SecurityConfig,
     *,
     look_interval_ms: int = LOOK_INTERVAL_MS,
-) -> ssl.SSLContext:
+) -> RenewedContext:
     """Return what ``make`` makes, and follow the files that ``config`` names.
 
     Raises:
         SecurityConfigError: it makes nothing now.
     """
-    named = (config.ssl_keystore_location, config.ssl_truststore_location)
-    files = tuple(each for each in named if each)
-    if not files:
-        return make()
-    stamps, made = _stamps_of(files), make()
+    stamps, made = _stamps_of(_files_of(config)), make()
     following = RenewedContext(made.protocol)
-    following.follow(make, files, made, stamps, look_interval_ms)
+    following.follow(make, _files_of(config), made, stamps, look_interval_ms)
     return following
+
+
+def renew(
+    context: ssl.SSLContext | None, make: Callable[[], ssl.SSLContext], config: SecurityConfig
+) -> None:
+    """Have a context that ``renewed`` returned be what ``make`` makes from now on.
+
+    Raises:
+        SecurityConfigError: it makes nothing now; all stays as it was.
+    """
+    assert isinstance(context, RenewedContext)
+    stamps, made = _stamps_of(_files_of(config)), make()
+    context.follow(make, _files_of(config), made, stamps, context.look_interval_ms)
+
+
+def _files_of(config: SecurityConfig) -> tuple[str, ...]:
+    named = (config.ssl_keystore_location, config.ssl_truststore_location)
+    return tuple(each for each in named if each)
 
 
 def _stamps_of(files: tuple[str, ...]) -> _Stamps:

@@ -22,6 +22,8 @@ from protocol.principal import ANONYMOUS, Principal
 if TYPE_CHECKING:
     from collections.abc import Generator
 
+    from cryptography import x509
+
 PEM: Final = "PEM"
 PKCS12: Final = "PKCS12"
 logger = logging.getLogger(__name__)
@@ -121,16 +123,25 @@ def own_name(config: SecurityConfig) -> str | None:
     Raises:
         SecurityConfigError: the certificate cannot be read.
     """
+    chain = own_chain(config)
+    return chain[0].subject.rfc4514_string() if chain else None
+
+
+def own_chain(config: SecurityConfig) -> list[x509.Certificate]:
+    """Return a node's own certificate, and those of who signed it; none without one.
+
+    Raises:
+        SecurityConfigError: the certificates cannot be read.
+    """
     own = _own_pem(config)
     if own is None:
-        return None
+        return []
     from cryptography import x509  # noqa: PLC0415 - as above
 
     try:
-        first = x509.load_pem_x509_certificates(own.chain.encode())[0]
+        return x509.load_pem_x509_certificates(own.chain.encode())
     except ValueError:
         raise SecurityConfigError(own.key, "has no certificate that can be read") from None
-    return first.subject.rfc4514_string()
 
 
 class _OwnPem(NamedTuple):

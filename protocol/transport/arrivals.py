@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple, TypeAlias
 
+from protocol.connection import Peer
+
 
 class Arrival(NamedTuple):
     """What a server is to do with a new connection."""
@@ -19,10 +21,10 @@ class Arrival(NamedTuple):
 
 
 SERVED_AT_ONCE: Final = Arrival()
-Arrive: TypeAlias = Callable[[str], Arrival]
-"""(host of the client) -> what becomes of its connection."""
+Arrive: TypeAlias = Callable[[Peer], Arrival]
+"""(the client) -> what becomes of its connection."""
 
 
-def serve_at_once(_host: str) -> Arrival:
+def serve_at_once(_peer: Peer) -> Arrival:
     """Let everybody in."""
     return SERVED_AT_ONCE

@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from protocol.configs.broker import BrokerConfig
@@ -40,18 +40,23 @@ class ConnectionLimits:
     """A connection without traffic and without a request here is closed then; 0 or less: never."""
     stalled_ms_max: int = STALLED_MS_MAX
     count_max: int = COUNT_MAX
+    count_max_of: Mapping[str, int] = field(default_factory=dict[str, int])
+    """By listener."""
+    spared: str | None = None
+    """The listener that ``count_max`` is not about: that of the nodes, where there are others."""
     count_per_host_max: int = COUNT_MAX
+    count_max_of_host: Mapping[str, int] = field(default_factory=dict[str, int])
+    """By address, of those that have a number of their own."""
     arrive: Arrive = serve_at_once
-    """What becomes of a connection of a host."""
+    """What becomes of a connection."""
 
 
-def connection_limits(config: BrokerConfig, arrive: Arrive = serve_at_once) -> ConnectionLimits:
-    """Return what ``config`` sets, and who decides about arrivals."""
+def connection_limits(config: BrokerConfig) -> ConnectionLimits:
+    """Return what ``config`` sets for a server with one listener."""
     return ConnectionLimits(
         idle_ms_max=config.connections_max_idle_ms,
         count_max=config.max_connections,
         count_per_host_max=config.max_connections_per_ip,
-        arrive=arrive,
     )
 
 
@@ -95,8 +100,11 @@ class ConnectionWatch:
         """Look at nothing yet."""
         self._connections = connections
         self._memory = memory
-        self._limits = limits
+        self.limits = limits
+        """May be replaced; connections that are open stay."""
         self._count_of_host: Counter[str] = Counter()
+        self._count_at: Counter[str] = Counter()
+        """By listener."""
         self._stall_timer: asyncio.TimerHandle | None = None
         self._idle_timer: asyncio.TimerHandle | None = None
         self._moved: dict[int, int] = {}
@@ -106,20 +114,31 @@ class ConnectionWatch:
 
     def open(self, peer: Peer) -> bool:
         """Tell whether one more connection may be; it ends with ``close``."""
-        limits, host = self._limits, peer.host
-        if self._count_of_host[host] >= limits.count_per_host_max:
-            name, limit = "max.connections.per.ip", limits.count_per_host_max
-        elif self._count_of_host.total() >= limits.count_max:
-            name, limit = "max.connections", limits.count_max
-        else:
-            self._count_of_host[host] += 1
+        reached = self._reached(peer)
+        if reached is None:
+            self._count_of_host[peer.host] += 1
+            self._count_at[peer.listener] += 1
             self._await_idleness()
             return True
-        logger.warning("%s: refused, %s is %d and so many are open", peer, name, limit)
+        logger.warning("%s: refused, %s is %d and so many are open", peer, *reached)
         return False
+
+    def _reached(self, peer: Peer) -> tuple[str, int] | None:
+        """Return which limit has no room for a connection, and how much it is; None: all have."""
+        limits, listener = self.limits, peer.listener
+        of_host = limits.count_max_of_host.get(peer.host, limits.count_per_host_max)
+        if self._count_of_host[peer.host] >= of_host:
+            return "max.connections.per.ip", of_host
+        of_listener = limits.count_max_of.get(listener, COUNT_MAX)
+        if self._count_at[listener] >= of_listener:
+            return f"max.connections of the listener {listener}", of_listener
+        if listener != limits.spared and self._count_at.total() >= limits.count_max:
+            return "max.connections", limits.count_max
+        return None
 
     def close(self, peer: Peer) -> None:
         """Note that a connection is over."""
+        self._count_at[peer.listener] -= 1
         self._count_of_host[peer.host] -= 1
         if not self._count_of_host[peer.host]:
             del self._count_of_host[peer.host]
@@ -132,8 +151,8 @@ class ConnectionWatch:
                 timer.cancel()
 
     def _await_idleness(self) -> None:
-        if self._idle_timer is None and self._limits.idle_ms_max > 0:
-            period_s = self._limits.idle_ms_max / 1000 / _IDLE_LOOKS
+        if self._idle_timer is None and self.limits.idle_ms_max > 0:
+            period_s = self.limits.idle_ms_max / 1000 / _IDLE_LOOKS
             loop = asyncio.get_running_loop()
             self._idle_timer = loop.call_later(period_s, self._close_idle)
 
@@ -142,7 +161,7 @@ class ConnectionWatch:
             loop = asyncio.get_running_loop()
             self._moved = {each.number: each.bytes_moved for each in self._connections()}
             self._stall_timer = loop.call_later(
-                self._limits.stalled_ms_max / 1000, self._close_stalled
+                self.limits.stalled_ms_max / 1000, self._close_stalled
             )
 
     def _close_stalled(self) -> None:
@@ -151,7 +170,7 @@ class ConnectionWatch:
             moved_bytes = each.bytes_moved - self._moved.get(each.number, -STALLED_BYTES_MIN)
             if each.is_in_the_way and moved_bytes < STALLED_BYTES_MIN:
                 each.close_because(
-                    f"it moved {moved_bytes} bytes in {self._limits.stalled_ms_max} ms, less than "
+                    f"it moved {moved_bytes} bytes in {self.limits.stalled_ms_max} ms, less than "
                     f"{STALLED_BYTES_MIN}, while others wait for the memory that it holds"
                 )
         if self._memory.is_short:
@@ -167,7 +186,7 @@ class ConnectionWatch:
             looks = looks + 1 if moved_bytes == each.bytes_moved else 0
             found[each.number] = (each.bytes_moved, looks)
             if looks >= _IDLE_LOOKS:
-                each.close_because(f"nothing moved in {self._limits.idle_ms_max} ms")
+                each.close_because(f"nothing moved in {self.limits.idle_ms_max} ms")
         self._quiet = found
         if self._count_of_host:
             self._await_idleness()

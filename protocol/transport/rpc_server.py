@@ -65,7 +65,6 @@ class RpcServer:
         self._links: dict[int, ServerLink] = {}
         self.rounds = Rounds(self._links, self.memory.is_node)
         self._watch = ConnectionWatch(self._links.values, self.memory, limits)
-        self._arrive = limits.arrive
         self._links_made = 0
         self._servers: list[asyncio.Server] = []
         self._stopping = asyncio.Event()
@@ -73,6 +72,10 @@ class RpcServer:
         """Set while the server stops and answers are begun."""
         self._group: asyncio.TaskGroup | None = None
         self._supervisor: asyncio.Task[None] | None = None
+
+    def limit(self, limits: ConnectionLimits) -> None:
+        """Go by other limits; connections that are open stay."""
+        self._watch.limits = limits
 
     @property
     def connection_count(self) -> int:
@@ -198,7 +201,7 @@ class RpcServer:
 
     async def _serve(self, link: ServerLink) -> None:
         """Let a connection wait that came too soon, and serve it unless it is refused."""
-        arrival = self._arrive(link.peer.host)
+        arrival = self._watch.limits.arrive(link.peer)
         if arrival.wait_ms:
             link.transport.pause_reading()
             await asyncio.sleep(arrival.wait_ms / 1000)

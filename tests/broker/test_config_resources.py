@@ -17,6 +17,10 @@ def resource(kind: int, name: str) -> AlterConfigsResource:
     return AlterConfigsResource(resource_type=kind, resource_name=name)
 
 
+def accept(_asked: AlterConfigsResource) -> None:
+    """Have nothing against it."""
+
+
 async def test_the_rest_is_passed_on_in_one_request_and_put_in_its_place():
     passed_on: list[list[str]] = []
 
@@ -35,7 +39,7 @@ async def test_the_rest_is_passed_on_in_one_request_and_put_in_its_place():
         resource(BROKER, "2"),
         resource(BROKER, ""),
     ]
-    answers = await answer_each(1, asked, refuse_levels, forward)
+    answers = await answer_each(1, asked, refuse_levels, accept, forward)
 
     assert passed_on == [["t", ""]]
     assert [(one.resource_name, one.error_code) for one in answers] == [
@@ -52,7 +56,7 @@ async def test_nothing_is_passed_on_when_nothing_is_left():
     ) -> Sequence[AlterConfigsResourceResponse]:
         raise AssertionError("passed on")
 
-    (answer,) = await answer_each(1, [resource(BROKER, "x")], lambda _asked: None, forward)
+    (answer,) = await answer_each(1, [resource(BROKER, "x")], accept, accept, forward)
     assert answer.error_message == "Node id must be an integer, but it is: x"
 
 
@@ -60,3 +64,17 @@ def test_the_own_id_is_the_only_one():
     check_own_id(1, "1", "broker id, expected")
     with pytest.raises(KafkaError, match="Unexpected broker id, expected 1, but received 2"):
         check_own_id(1, "2", "broker id, expected")
+
+
+async def test_what_this_broker_refuses_for_itself_is_not_passed_on():
+    async def forward(
+        passed: Sequence[AlterConfigsResource],
+    ) -> Sequence[AlterConfigsResourceResponse]:
+        return [AlterConfigsResourceResponse(resource_name=one.resource_name) for one in passed]
+
+    def refuse(_asked: AlterConfigsResource) -> None:
+        raise invalid_request("no such store")
+
+    asked = [resource(BROKER, "1"), resource(BROKER, ""), resource(TOPIC, "1")]
+    answers = await answer_each(1, asked, accept, refuse, forward)
+    assert [one.error_message or "" for one in answers] == ["no such store", "", ""]

@@ -9,12 +9,13 @@ from random import Random
 import pytest
 
 from benchmarks.certificates import Authority
-from broker.doors import config_at, doors_of
+from broker.doors import Doors, config_at
 from broker.lifecycle.broker_configs import BrokerConfigs
 from broker.lifecycle.config_news import make_config_news
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.group_configs import GroupConfigs
 from broker.lifecycle.topic_configs import TopicConfigs
+from broker.node_connections import NodeConnections
 from broker.world import real_world
 from protocol.cluster_file.spec import cluster_spec
 from protocol.configs.broker import BrokerConfig
@@ -25,6 +26,7 @@ from protocol.security.delegation_tokens import hmac_text
 from protocol.security.sasl_client import Login, authenticates
 from protocol.security.tls import own_name
 from protocol.transport.door import Key
+from protocol.transport.network_faults import NetworkFaults
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.rpc_server import RpcServer
 from tests.deadlines import DEADLINE_S
@@ -73,7 +75,10 @@ async def test_a_token_lets_its_clients_in_until_it_is_gone() -> None:
     topics = TopicConfigs(link, broker_config=brokers.config, on_changed=lambda _topics: None)
     groups = GroupConfigs(link, broker_config=brokers.config)
     news = make_config_news(link, own, brokers, topics, groups, world)
-    doors = doors_of(own, news, world.clock.now_ms)
+    network = NetworkFaults("broker-1", chance=Random(0), nodes={})
+    spec = cluster_spec(FILE, base_dir=Path("/"), source="f")
+    connections = NodeConnections(spec, own, network)
+    doors = Doors(own, news, world.clock.now_ms, connections).by_listener
     assert list(doors) == ["PLAINTEXT", "CLIENTS", "C"]
     tokens = news.delegation_tokens.tokens
     alice = Principal("alice")
@@ -107,7 +112,7 @@ def test_each_listener_has_the_certificate_of_its_own_keys() -> None:
         "listener.name.nodes.ssl.client.auth": "required",
     }
     own = cluster_spec({**FILE, "configs": configs}, base_dir=Path("/"), source="f").broker(1)
-    at = {each.name: config_at(each, own) for each in own.listeners}
+    at = {each.name: config_at(each, own.configs) for each in own.listeners}
     assert [own_name(at[name]) for name in ("NODES", "CLIENTS")] == [
         own_name(
             BrokerConfig(ssl_keystore_certificate_chain=each.certificate, ssl_keystore_key="k")

@@ -76,6 +76,7 @@ BLOCKS: Final[Mapping[str, tuple[RunBy | Why, ...]]] = {
         *(SECURED,) * 3,
         *(SECURED_GUIDE,) * 4,
         PAGES,
+        RunBy("tests/kafka_tools/test_listener_configs.py"),
         *(SECURED_CLIENTS,) * 3,
         PAGES,
         SECURED_CLIENTS,

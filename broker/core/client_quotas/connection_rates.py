@@ -1,18 +1,21 @@
-"""How many connections a second the broker and each address may open.
+"""How many connections a second the broker, each listener and each address may open.
 
 An address above its rate is kept waiting and then refused, so that it cannot try again at once.
-Above the broker's own rate everybody waits and is served. No wait is longer than a sample lasts.
+Above the rate of the broker or of a listener everybody waits and is served. No wait is longer than
+a sample lasts.
 Source: SocketServer.scala ConnectionQuotas, KIP-612.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from broker.core.client_quotas.sampled_rate import SampledRate, Sampling
 from protocol.client_address import java_address
 from protocol.client_quotas.entities import CONNECTION_CREATION_RATE, IP, Quotas
 from protocol.configs.broker import INT_MAX, BrokerConfig
+from protocol.connection import DEFAULT_LISTENER
 from protocol.transport.arrivals import SERVED_AT_ONCE, Arrival
 
 _LEAST: Final = 1e-6
@@ -28,8 +31,11 @@ class ConnectionRates:
         """Limit no address yet. ``known_max``: addresses whose rates are kept."""
         self._known_max = known_max
         self._sampling = Sampling(config.quota_window_num, config.quota_window_size_seconds * 1000)
-        self._broker_limit = max(config.max_connection_creation_rate, _LEAST)
+        self._broker_limit = float(config.max_connection_creation_rate)
         self._of_broker = SampledRate(self._sampling)
+        self._listener_limits: Mapping[str, float] = {}
+        self._spared: str | None = None
+        self._of_listeners: dict[str, SampledRate] = {}
         self._of_hosts: dict[str, SampledRate] = {}
         self._limits: dict[str | None, float] = {}
         """By address; None: of those that have none of their own."""
@@ -42,7 +48,16 @@ class ConnectionRates:
             if entity[0][0] == IP and CONNECTION_CREATION_RATE in limits
         }
 
-    def arrive(self, host: str, now_ms: int) -> Arrival:
+    def limit(
+        self, broker: float, listeners: Mapping[str, float], *, spared: str | None = None
+    ) -> None:
+        """Go by these rates from now on, of the broker and of each listener.
+
+        The broker's is not about ``spared``, the listener of the nodes.
+        """
+        self._broker_limit, self._listener_limits, self._spared = broker, listeners, spared
+
+    def arrive(self, host: str, now_ms: int, listener: str = DEFAULT_LISTENER) -> Arrival:
         """Count a new connection and tell what becomes of it; a refused one was not counted."""
         limit = self._limits.get(host, self._limits.get(None))
         if limit is not None:
@@ -52,10 +67,18 @@ class ConnectionRates:
             if wait_ms:
                 rate.record(-1, now_ms)
                 return Arrival(wait_ms, is_refused=True)
-        if self._broker_limit >= INT_MAX:
-            return SERVED_AT_ONCE
-        self._of_broker.record(1, now_ms)
-        return Arrival(self._bounded(self._of_broker.throttle_ms(self._broker_limit, now_ms)))
+        at_listener = self._of_listeners.setdefault(listener, SampledRate(self._sampling))
+        wait_ms = self._wait_ms(at_listener, self._listener_limits.get(listener, INT_MAX), now_ms)
+        if listener != self._spared:
+            of_broker_ms = self._wait_ms(self._of_broker, self._broker_limit, now_ms)
+            wait_ms = max(wait_ms, of_broker_ms)
+        return Arrival(wait_ms) if wait_ms else SERVED_AT_ONCE
+
+    def _wait_ms(self, rate: SampledRate, limit: float, now_ms: int) -> int:
+        if limit >= INT_MAX:
+            return 0
+        rate.record(1, now_ms)
+        return self._bounded(rate.throttle_ms(max(limit, _LEAST), now_ms))
 
     def _rate_of(self, host: str, now_ms: int) -> SampledRate:
         if host not in self._of_hosts:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from protocol.configs.parsing import BrokerOverrides
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     AlterConfigsResourceResponse,
@@ -109,3 +110,28 @@ async def test_wishes_for_loggers_are_well_formed(
 async def test_a_silent_controller_is_told_per_resource(broker: FakeBroker):
     broker.controller.answer = KafkaError(ErrorCode.REQUEST_TIMED_OUT, "silence")
     assert await codes(broker, incremental((TOPIC, "t", []))) == [(7, "silence")]
+
+
+async def test_stores_of_listeners_are_checked_here_before_they_are_passed_on(broker: FakeBroker):
+    key = "listener.name.clients.ssl.keystore.location"
+    asked: list[BrokerOverrides] = []
+
+    def refuse(overrides: BrokerOverrides) -> None:
+        asked.append(overrides)
+        raise KafkaError(ErrorCode.INVALID_REQUEST, "no such store")
+
+    broker.context.check_listeners = refuse
+    broker.broker_configs.set({"log.retention.ms": "5", key: "/old"})
+    found = await codes(broker, incremental((BROKER, "1", [(key, SET, "/new")])))
+    assert found == [(ErrorCode.INVALID_REQUEST, "no such store")]
+    assert await codes(broker, incremental((BROKER, "1", [(key, DELETE, None)]))) == found
+    assert [each.dynamic for each in asked] == [
+        {"log.retention.ms": "5", key: "/new"},
+        {"log.retention.ms": "5"},
+    ]
+    assert broker.controller.forwarded == []
+    unprefixed = await codes(
+        broker, incremental((BROKER, "1", [("ssl.keystore.type", SET, "PEM")]))
+    )
+    assert "only per-listener using the listener prefix" in str(unprefixed[0][1])
+    assert len(asked) == 2

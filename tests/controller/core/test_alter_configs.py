@@ -367,3 +367,28 @@ def test_settings_of_groups_survive_a_restart() -> None:
     for record in snapshot(cluster.state):
         record.apply(state)
     assert state.group_configs == {"g": {SESSION: "50000"}}
+
+
+PASSWORD = "listener.name.clients.ssl.key.password"
+
+
+def test_a_password_is_told_to_its_broker_and_to_no_log() -> None:
+    cluster = three_brokers()
+    assert alter(cluster, BROKER, "1", (PASSWORD, SET, "secret")).error_code == 0
+    assert [note.text for note in cluster.notes][-1].endswith(f"{PASSWORD}=[hidden]")
+    asked = DescribeConfigsResource(resource_type=BROKER, resource_name="1")
+    (told,) = cluster.call(DescribeConfigsRequest(resources=[asked]), 4).results
+    assert [(each.name, each.value) for each in told.configs] == [(PASSWORD, "secret")]
+
+
+def test_a_password_that_anybody_could_ask_for_is_not_kept() -> None:
+    location = "listener.name.clients.ssl.keystore.location"
+    cluster = three_brokers(config=replace(settings(), tells_nodes_apart=False))
+    refused = alter(cluster, BROKER, "1", (PASSWORD, SET, "secret"))
+    assert refused.error_code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    assert (
+        alter(cluster, BROKER, "1", (location, SET, "/a"), (PASSWORD, DELETE, None)).error_code == 0
+    )
+    zookeeper = three_brokers(config=replace(settings(), has_zookeeper=True))
+    refused = alter(zookeeper, BROKER, "1", (PASSWORD, SET, "secret"))
+    assert "is a password, which ZooKeeper would keep in plain text" in str(refused.error_message)

@@ -15,7 +15,7 @@ from tests.protocol.transport.raw_client import HOST, connected, echo, serving
 
 def limits(*arrivals: Arrival) -> ConnectionLimits:
     left: Iterator[Arrival] = iter(arrivals)
-    return ConnectionLimits(arrive=lambda _host: next(left, Arrival()))
+    return ConnectionLimits(arrive=lambda _peer: next(left, Arrival()))
 
 
 def test_by_default_everybody_is_let_in() -> None:
