@@ -6,13 +6,13 @@ there: the next controller asks. Source: KafkaZkClient, AdminZkClient, ZkPartiti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from msgspec import UNSET
 
-from controller.core.acl_records import ACL_RECORDS
+from controller.core.acl_records import AclsCreated, AclsDeleted
 from controller.core.brokers import PRODUCER_ID_BLOCK_COUNT
 from controller.core.config_records import (
     BrokerConfigsChanged,
@@ -40,11 +40,11 @@ from controller.core.znode_clients import (
     folders_of,
     written,
 )
-from protocol.acls.model import AclBinding
+from protocol.acls.model import AclBinding, ResourcePattern
 from protocol.configs.types import ResourceType
 from protocol.ids import TopicPartition, uuid_text
 from protocol.zookeeper import paths
-from protocol.zookeeper.acls import acl_change, acl_path, acls_body
+from protocol.zookeeper.acls import acl_change, acl_path
 from protocol.zookeeper.client_entities import client_entity_path
 from protocol.zookeeper.operations import Create, Set
 from protocol.zookeeper.znodes import (
@@ -85,7 +85,34 @@ class Clear:
     path: str
 
 
-Write: TypeAlias = Create | Set | Ensure | Put | Clear
+@dataclass(frozen=True, slots=True)
+class ReviseAcls:
+    """Change the ACLs of a pattern that its znode has by then, to which brokers write as well."""
+
+    pattern: ResourcePattern
+    added: tuple[AclBinding, ...]
+    removed: tuple[AclBinding, ...]
+
+    @property
+    def path(self) -> str:
+        """Where they stand."""
+        return acl_path(self.pattern)
+
+    @property
+    def folders(self) -> list[str]:
+        """All that must be there before, the uppermost first."""
+        parts = self.path.split("/")[1:-1]
+        above = ["/" + "/".join(parts[: number + 1]) for number in range(len(parts))]
+        return [*above, self.notice.path.rpartition("/")[0]]
+
+    @property
+    def notice(self) -> Create:
+        """What tells brokers of it."""
+        prefix, body = acl_change(self.pattern)
+        return Create(prefix, body, is_sequential=True)
+
+
+Write: TypeAlias = Create | Set | Ensure | Put | Clear | ReviseAcls
 
 
 def take(state: ClusterState, record: Record, controller_id: int) -> list[Write]:
@@ -98,8 +125,8 @@ def take(state: ClusterState, record: Record, controller_id: int) -> list[Write]
     record.apply(state)
     if isinstance(record, CLIENT_RECORDS):
         return list(_client(state, record))
-    if isinstance(record, ACL_RECORDS):
-        return list(_acls(state, record.acls))
+    if isinstance(record, AclsCreated | AclsDeleted):
+        return list(_acls(record))
     return list(_writes(state, record, controller_id))
 
 
@@ -181,17 +208,11 @@ def _changed(kind: ResourceType, name: str, configs: dict[str, str]) -> Iterator
     yield _notice(entity)
 
 
-def _acls(state: ClusterState, changed: Iterable[AclBinding]) -> Iterator[Write]:
-    """Write the ACLs of each pattern that changed whole; without any its znode goes."""
-    for pattern in dict.fromkeys(acl.pattern for acl in changed):
-        path, left = acl_path(pattern), [acl for acl in state.acls if acl.pattern == pattern]
-        prefix, body = acl_change(pattern)
-        folders = path.split("/")[1:-1]
-        for length in range(1, len(folders) + 1):
-            yield Ensure("/" + "/".join(folders[:length]))
-        yield Put(path, acls_body(left)) if left else Clear(path)
-        yield Ensure(prefix.rpartition("/")[0])
-        yield Create(prefix, body, is_sequential=True)
+def _acls(record: AclsCreated | AclsDeleted) -> Iterator[ReviseAcls]:
+    is_new = isinstance(record, AclsCreated)
+    for pattern in dict.fromkeys(acl.pattern for acl in record.acls):
+        changed = tuple(acl for acl in record.acls if acl.pattern == pattern)
+        yield ReviseAcls(pattern, changed if is_new else (), () if is_new else changed)
 
 
 def _client(state: ClusterState, record: ClientRecord) -> Iterator[Write]:

@@ -13,11 +13,12 @@ from controller.core.decision import Decision, Durable
 from controller.core.state import ClusterState
 from controller.core.store import Loaded
 from controller.core.znode_state import state_of
-from controller.core.znode_writes import Clear, Ensure, Put, Write, take
+from controller.core.znode_writes import Clear, Ensure, Put, ReviseAcls, Write, take
+from controller.zookeeper.acl_writes import revise_acls
 from controller.zookeeper.reading import read_all
-from controller.zookeeper.term import Term, TermEndedError
+from controller.zookeeper.term import Term, TermEndedError, check_of
 from protocol.zookeeper import paths
-from protocol.zookeeper.operations import Check, Create, Delete, Operation, Set
+from protocol.zookeeper.operations import Create, Delete, Operation, Set
 from protocol.zookeeper.znodes import FeatureZnode, encode
 from protocol.zookeeper_client.port import NotCommittedError, ZookeeperPort
 
@@ -115,6 +116,9 @@ class ZookeeperStore:
             case Clear(path):
                 await self._commit()
                 await self._clear(path)
+            case ReviseAcls():
+                await self._commit()
+                await revise_acls(self._zookeeper, self._term, write)
             case _:
                 assert_never(write)
         if len(self._operations) >= _OPERATIONS_MAX:
@@ -146,7 +150,4 @@ class ZookeeperStore:
         self._made.clear()
         if not operations:
             return
-        if self._zookeeper.session != self._term.session:
-            raise ConnectionError("the session of this term is over")
-        check = Check(paths.CONTROLLER_EPOCH, self._term.epoch_version)
-        await self._zookeeper.commit([check, *operations])
+        await self._zookeeper.commit([check_of(self._zookeeper, self._term), *operations])

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from protocol.zookeeper.operations import Check
+from protocol.zookeeper.paths import CONTROLLER_EPOCH
+from protocol.zookeeper_client.port import ZookeeperPort
+
 
 class Term(NamedTuple):
     """Won by ``Election``."""
@@ -17,3 +21,14 @@ class Term(NamedTuple):
 
 class TermEndedError(Exception):
     """Another one is the controller, or may be by now. A new term begins with an election."""
+
+
+def check_of(zookeeper: ZookeeperPort, term: Term) -> Check:
+    """Return what each transaction of a term begins with.
+
+    Raises:
+        ConnectionError: the session in which the term was won is over.
+    """
+    if zookeeper.session != term.session:
+        raise ConnectionError("the session of this term is over")
+    return Check(CONTROLLER_EPOCH, term.epoch_version)

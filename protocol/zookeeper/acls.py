@@ -51,19 +51,21 @@ def acl_path(pattern: ResourcePattern) -> str:
 
 def acls_body(acls: Iterable[AclBinding]) -> bytes:
     """Return the body of a pattern's znode."""
-    return encode(
-        AclsZnode(
-            acls=[
-                AclEntry(
-                    principal=acl.principal,
-                    permission_type=_PERMISSION_WORDS[acl.permission],
-                    operation=_OPERATION_WORDS[acl.operation],
-                    host=acl.host,
-                )
-                for acl in acls
-            ]
-        )
-    )
+    return encode(AclsZnode(acls=list(map(_entry, acls))))
+
+
+def revised_acls(
+    before: AclsZnode | None, added: Iterable[AclBinding], removed: Iterable[AclBinding]
+) -> AclsZnode | None:
+    """Return what a pattern's znode is to have after a change; None: it is to go, or to stay away.
+
+    Entries stay in their order, those too whose words nobody knows here.
+    """
+    entries = dict.fromkeys(() if before is None else before.acls)
+    entries.update(dict.fromkeys(map(_entry, added)))
+    for each in map(_entry, removed):
+        entries.pop(each, None)
+    return AclsZnode(acls=list(entries)) if entries else None
 
 
 def acl_change(pattern: ResourcePattern) -> tuple[str, bytes]:
@@ -78,6 +80,15 @@ def acl_change(pattern: ResourcePattern) -> tuple[str, bytes]:
         pattern_type=pattern.pattern_type.name,
     )
     return f"{extended}/{_CHANGE}", encode(change)
+
+
+def _entry(acl: AclBinding) -> AclEntry:
+    return AclEntry(
+        principal=acl.principal,
+        permission_type=_PERMISSION_WORDS[acl.permission],
+        operation=_OPERATION_WORDS[acl.operation],
+        host=acl.host,
+    )
 
 
 def acls_of(folder: str, resource_type: str, name: str, znode: AclsZnode) -> Iterator[AclBinding]:

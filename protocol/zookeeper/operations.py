@@ -42,6 +42,8 @@ class Delete:
     """Remove a znode that has nothing below it."""
 
     path: str
+    version: int = ANY_VERSION
+    """The one that it must have before."""
 
 
 Operation: TypeAlias = Check | Create | Set | Delete

@@ -279,7 +279,7 @@ def _add(transaction: Any, operation: Operation, path: str, acl: Any) -> None:
             transaction.create(path, data, acl, is_ephemeral, is_sequential)
         case Set(_, data, version):
             transaction.set_data(path, data, version)
-        case Delete():
-            transaction.delete(path)
+        case Delete(version=version):
+            transaction.delete(path, version)
         case _:
             assert_never(operation)

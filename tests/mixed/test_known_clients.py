@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Generator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, NamedTuple
 
 import pytest
@@ -18,6 +19,14 @@ from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.asking.elsewhere import cluster_behind
 from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.free_ports import free_ports
+from protocol.acls.model import AclOperation, AclResourceType, PatternType, PermissionType
+from protocol.messages.acls import (
+    AclCreation,
+    CreateAclsRequest,
+    CreateAclsResponse,
+    DescribeAclsRequest,
+    DescribeAclsResponse,
+)
 from tests.deadlines import DEADLINE_S
 from tests.kafka_tools.tools import KafkaTools, Printed
 from tests.mixed.apache_nodes import HOST, LOG_DIRS, ApacheNodes
@@ -30,6 +39,7 @@ pytestmark = [
 ]
 APACHE, OWN = 1, 4
 KINDS: Final = {"Apache Kafka": APACHE, "jbodlab": OWN}
+ACLS_COUNT: Final = 40
 CHROOT: Final = "/known-clients"
 MECHANISM: Final = "SCRAM-SHA-256"
 CONFIGS: Final = {
@@ -213,6 +223,17 @@ def test_an_acl_opens_topics_at_both_until_it_is_removed(led: Known, kind: str) 
         )
 
 
+def test_both_add_acls_of_one_topic_at_a_time_and_none_is_lost(led: Known) -> None:
+    topic = f"shared-under-{led.lab.controller_id()}"
+    with ThreadPoolExecutor(len(KINDS)) as at_once:
+        adding = [at_once.submit(add_acls, led.lab, at, topic) for at in KINDS.values()]
+        added = {user for each in adding for user in each.result()}
+    for at in KINDS.values():
+        led.lab.wait_until(
+            lambda at=at: users_of(led.lab, at, topic) == added, f"broker {at} knows all of them"
+        )
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_quota_slows_writers_at_both_until_it_is_taken_off(led: Known, kind: str) -> None:
     known, name = led, f"{KINDS[kind]}-under-{led.lab.controller_id()}"
@@ -264,6 +285,40 @@ def test_a_token_lets_in_at_both(known: Known, kind: str) -> None:
             ),
             "the token lets in",
         )
+
+
+def add_acls(lab: MixedLab, at: int, topic: str) -> list[str]:
+    """Add ACLs one by one through a broker; return for whom."""
+    users = [f"User:{number}-by-{at}" for number in range(ACLS_COUNT)]
+    with ClusterAdmin(cluster_behind(f"{HOST}:{lab.nodes.ports[at]}")) as admin:
+        for user in users:
+            new = AclCreation(
+                resource_type=AclResourceType.TOPIC,
+                resource_name=topic,
+                resource_pattern_type=PatternType.LITERAL,
+                principal=user,
+                host="*",
+                operation=AclOperation.READ,
+                permission_type=PermissionType.ALLOW,
+            )
+            answer: CreateAclsResponse = admin.ask(CreateAclsRequest(creations=[new]), 3, at)
+            assert [each.error_code for each in answer.results] == [0]
+    return users
+
+
+def users_of(lab: MixedLab, at: int, topic: str) -> set[str]:
+    """Return for whom a broker knows ACLs of a topic."""
+    wanted = DescribeAclsRequest(
+        resource_type_filter=AclResourceType.TOPIC,
+        resource_name_filter=topic,
+        pattern_type_filter=PatternType.LITERAL,
+        principal_filter=None,
+        host_filter=None,
+        operation=AclOperation.ANY,
+        permission_type=PermissionType.ANY,
+    )
+    answer: DescribeAclsResponse = lab.admin.ask(wanted, 3, at)
+    return {acl.principal for resource in answer.resources for acl in resource.acls}
 
 
 def login_file(known: Known, user: str, password: str, more: str) -> str:

@@ -87,8 +87,8 @@ class FakeServer:
                 if not self._is_at(path, version):
                     return False
                 self.put(path, data)
-            case Delete():
-                if path not in self.znodes or self.names(path):
+            case Delete(version=version):
+                if not self._is_at(path, version) or self.names(path):
                     return False
                 self.remove(path)
         return True
