@@ -91,7 +91,7 @@ class Terms:
         broker_id = self._spec.controller.id
         listener = self._spec.broker(broker_id).listeners[0].name
         store = ZookeeperStore(self._zookeeper, term, broker_id=broker_id, listener=listener)
-        news = News(self._zookeeper, term, broker_id=broker_id, listener=listener)
+        news = News(self._zookeeper, term, store.own_writes, broker_id=broker_id, listener=listener)
         controller = Controller(
             self._spec, store, self._clock, self._random, new_row_writer=self._new_row_writer
         )

@@ -98,6 +98,8 @@ class ConfigsRead:
     name: str
     """As ``ClusterState`` names it."""
     configs: dict[str, str]
+    own_up_to: int
+    """The controller's own decisions up to this one were in ZooKeeper before it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,8 @@ class ClientConfigsRead:
     path: str
     """As ``protocol.zookeeper.client_entities`` names it."""
     configs: dict[str, str]
+    own_up_to: int
+    """The controller's own decisions up to this one were in ZooKeeper before it was read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,8 @@ class AclsRead:
     """These are all ACLs, read because somebody changed some."""
 
     acls: tuple[AclBinding, ...]
+    own_up_to: int
+    """The controller's own decisions up to this one were in ZooKeeper before it was read."""
 
 
 FromStore: TypeAlias = (

@@ -49,6 +49,7 @@ from controller.core.events import (
 )
 from controller.core.hearing import begin as begin_to_listen
 from controller.core.hearing import expire, take
+from controller.core.own_writes import note_own_writes
 from controller.core.placement import RandomSource
 from controller.core.quorum import describe_quorum
 from controller.core.run_state import Hearing, RunState, Waiting, WantedTopic
@@ -166,6 +167,8 @@ class Machine:
             raise
         if step.records:
             self.state.journal_number += 1
+            if self._settings.has_zookeeper:
+                note_own_writes(self.run, step.records, self.state.journal_number)
         effects = [*step.effects, *step.notes]
         return Decision(self.state.journal_number, step.records, effects)
 

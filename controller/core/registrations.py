@@ -19,6 +19,7 @@ from controller.core.events import (
     RegistrationsRead,
     TopicsRead,
 )
+from controller.core.own_writes import misses_own_write
 from controller.core.phases import ReplicaPhase
 from controller.core.records import BrokerRegistered, ConfigsReplaced, TopicFound
 from controller.core.replica_moves import move_replicas
@@ -38,14 +39,21 @@ def take(step: Step, event: FromStore) -> None:
             _ask_after_failures(step, event)
         case TopicsRead():
             _take_topics(step, event)
+        case ConfigsRead() | ClientConfigsRead() | AclsRead():
+            if not misses_own_write(step.run, event):
+                _take_settings(step, event)
+        case _:
+            assert_never(event)
+
+
+def _take_settings(step: Step, event: ConfigsRead | ClientConfigsRead | AclsRead) -> None:
+    match event:
         case ConfigsRead():
             _take_configs(step, event)
         case ClientConfigsRead():
             _take_client_configs(step, event)
         case AclsRead(acls):
             acls_read(step, acls)
-        case _:
-            assert_never(event)
 
 
 def _take_brokers(step: Step, event: RegistrationsRead) -> None:

@@ -123,6 +123,8 @@ class RunState:
     """Whether a gap was left for blocks of producer ids that nobody could be asked about."""
     defaults: tuple[dict[str, str], BrokerConfig] | None = None
     """Dynamic configs of all brokers, and the configuration they were made into."""
+    own_writes: dict[str, int] = field(default_factory=dict[str, int])
+    """What own decisions change in ZooKeeper -> the last decision that may not be read there."""
     witness: Witness = unwitnessed
 
     def note_deleted(self, topic_id: bytes) -> None:

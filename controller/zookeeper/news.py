@@ -21,6 +21,8 @@ from controller.core.events import (
     RequestArrived,
     TopicsRead,
 )
+from controller.core.own_writes import ACLS
+from controller.zookeeper.own_writes import OwnWrites
 from controller.zookeeper.reading import (
     read_acls,
     read_client_configs,
@@ -62,10 +64,18 @@ class News:
     """Of one term. ``prepare`` before the state is loaded, ``follow`` afterwards."""
 
     def __init__(
-        self, zookeeper: ZookeeperPort, term: Term, *, broker_id: int, listener: str
+        self,
+        zookeeper: ZookeeperPort,
+        term: Term,
+        own_writes: OwnWrites,
+        *,
+        broker_id: int,
+        listener: str,
     ) -> None:
-        """Prepare; arguments as for ``ZookeeperStore``."""
+        """Prepare; ``own_writes`` are those of the term's store, whose arguments the others are."""
         self._zookeeper = zookeeper
+        self._own_writes = own_writes
+        own_writes.told = self._own_written
         self._term = term
         self._broker_id = broker_id
         self._listener = listener
@@ -201,21 +211,41 @@ class News:
         _ask(post, ElectLeadersRequest(topic_partitions=named, timeout_ms=0), 2)
         await self._zookeeper.delete(path)
 
+    def _own_written(self, subject: str) -> None:
+        """Look again: what was read before this was written was passed over."""
+        if subject == ACLS:
+            self._look_again(self._look_at_acls)
+        else:
+            self._changed(subject)
+
     def _changed(self, entity_path: str) -> None:
         self._changed_entities[entity_path] = None
         self._look_again(self._look_at_configs)
 
     async def _look_at_configs(self, post: Post) -> None:
-        for entity in list(self._changed_entities):
-            kind, _, name = entity.partition("/")
-            if kind in _KINDS:
-                own = ALL_BROKERS if name == paths.ALL_BROKERS_ENTITY else name
-                configs = await read_configs(self._zookeeper, _KINDS[kind], own)
-                post(ConfigsRead(_KINDS[kind], own, configs))
-            elif kind in CLIENT_FOLDERS:
-                configs = await read_client_configs(self._zookeeper, entity)
-                post(ClientConfigsRead(entity, configs))
+        """Read what changed; a change meanwhile is another one."""
+        while self._changed_entities:
+            entity = next(iter(self._changed_entities))
             del self._changed_entities[entity]
+            try:
+                await self._look_at_entity(entity, post)
+            except ConnectionError:
+                self._changed_entities[entity] = None
+                raise
+            except MalformedZnode:
+                self._look_again(self._look_at_configs)  # At the others.
+                raise
+
+    async def _look_at_entity(self, entity: str, post: Post) -> None:
+        kind, _, name = entity.partition("/")
+        up_to = self._own_writes.up_to
+        if kind in _KINDS:
+            own = ALL_BROKERS if name == paths.ALL_BROKERS_ENTITY else name
+            configs = await read_configs(self._zookeeper, _KINDS[kind], own)
+            post(ConfigsRead(_KINDS[kind], own, configs, up_to))
+        elif kind in CLIENT_FOLDERS:
+            configs = await read_client_configs(self._zookeeper, entity)
+            post(ClientConfigsRead(entity, configs, up_to))
 
     async def _look_at_acls(self, post: Post) -> None:
         """Read all where some changed; without a broker with an authorizer there are none."""
@@ -225,7 +255,9 @@ class News:
                 await self._zookeeper.children(folder, watch)
                 is_kept = True
         if is_kept:
-            post(AclsRead(await read_acls(self._zookeeper)))
+            self._due.pop(self._look_at_acls, None)  # What is new by now is seen now.
+            up_to = self._own_writes.up_to
+            post(AclsRead(await read_acls(self._zookeeper), up_to))
 
     async def _children(self, folder: str, look: _Look) -> list[str]:
         names = await self._zookeeper.children(folder, self._watch(look))

@@ -15,6 +15,7 @@ from controller.core.store import Loaded
 from controller.core.znode_state import state_of
 from controller.core.znode_writes import Clear, Ensure, Put, ReviseAcls, Write, take
 from controller.zookeeper.acl_writes import revise_acls
+from controller.zookeeper.own_writes import OwnWrites
 from controller.zookeeper.reading import read_all
 from controller.zookeeper.term import Term, TermEndedError, check_of
 from protocol.zookeeper import paths
@@ -44,6 +45,7 @@ class ZookeeperStore:
         self._term = term
         self._broker_id = broker_id
         self._listener = listener
+        self.own_writes: Final = OwnWrites()
         self._kept = ClusterState()
         """What ZooKeeper has, or is about to have."""
         self._operations: list[Operation] = []
@@ -88,6 +90,7 @@ class ZookeeperStore:
             await self._commit()
         except (ConnectionError, NotCommittedError) as error:
             raise TermEndedError(str(error)) from error
+        self.own_writes.note(decisions)
         return Durable(decisions[-1].journal_number)
 
     @property

@@ -115,8 +115,8 @@ def test_a_broker_whose_log_dir_failed_is_asked_for_all_its_replicas() -> None:
 @pytest.mark.parametrize(
     ("event", "found"),
     [
-        (ConfigsRead(ResourceType.TOPIC, "t", {"retention.ms": "5"}), ("t", "retention.ms")),
-        (ConfigsRead(ResourceType.BROKER, "", {"log.cleaner.threads": "2"}), ("", "log.")),
+        (ConfigsRead(ResourceType.TOPIC, "t", {"retention.ms": "5"}, 0), ("t", "retention.ms")),
+        (ConfigsRead(ResourceType.BROKER, "", {"log.cleaner.threads": "2"}, 0), ("", "log.")),
     ],
     ids=["topic", "brokers"],
 )
@@ -165,13 +165,13 @@ def test_quotas_and_credentials_are_those_that_others_wrote() -> None:
     configs = {"SCRAM-SHA-256": text, "SCRAM-SHA-512": "broken", "producer_byte_rate": "1000"}
     before = cluster.state.journal_number
     for _ in range(2):
-        cluster.feed(ClientConfigsRead("users/a%40b", configs))
+        cluster.feed(ClientConfigsRead("users/a%40b", configs, 0))
     assert cluster.state.journal_number == before + 1
     assert list(cluster.state.scram_credentials["a@b"]) == ["SCRAM-SHA-256"]
     assert cluster.state.client_quotas == {(("user", "a@b"),): {"producer_byte_rate": 1000.0}}
-    cluster.feed(ClientConfigsRead("users/a%40b", {}))
+    cluster.feed(ClientConfigsRead("users/a%40b", {}, 0))
     assert (cluster.state.scram_credentials, cluster.state.client_quotas) == ({}, {})
-    cluster.feed(ClientConfigsRead("users/a/others/b", configs))
+    cluster.feed(ClientConfigsRead("users/a/others/b", configs, 0))
     assert cluster.state.journal_number == before + 2
 
 
@@ -184,7 +184,7 @@ def test_acls_are_those_that_others_wrote_and_brokers_ask_for_them_again() -> No
     acl = AclBinding(pattern, "User:a", "*", AclOperation.READ, PermissionType.ALLOW)
     before = cluster.state.journal_number
     for _ in range(2):
-        cluster.feed(AclsRead((acl,)))
+        cluster.feed(AclsRead((acl,), 0))
     assert cluster.state.journal_number == before + 1
     assert [type(each) for each in cluster.sent[2]] == [UpdateMetadataRequest]
     every = DescribeAclsRequest(
@@ -198,13 +198,13 @@ def test_acls_are_those_that_others_wrote_and_brokers_ask_for_them_again() -> No
     )
     described = cluster.call(every, 3)
     assert [each.resource_name for each in described.resources] == ["t"]
-    cluster.feed(AclsRead(()))
+    cluster.feed(AclsRead((), 0))
     assert list(cluster.call(every, 3).resources) == []
 
 
 def test_settings_of_a_topic_that_is_gone_do_not_matter() -> None:
     cluster = beside_zookeeper()
-    cluster.feed(ConfigsRead(ResourceType.TOPIC, "gone", {"retention.ms": "5"}))
+    cluster.feed(ConfigsRead(ResourceType.TOPIC, "gone", {"retention.ms": "5"}, 0))
     assert "gone" not in cluster.state.topics
 
 

@@ -19,6 +19,7 @@ from controller.core.events import (
     TopicsRead,
 )
 from controller.zookeeper.news import News
+from controller.zookeeper.own_writes import OwnWrites
 from controller.zookeeper.term import Term, TermEndedError
 from protocol.acls.model import (
     AclOperation,
@@ -49,7 +50,10 @@ class Lab:
         self.zookeeper: FakeZookeeper = connected(self.server)
         session = self.zookeeper.session or 0
         self.server.put(paths.CONTROLLER, b"{}", owner=session)
-        self.news = News(self.zookeeper, Term(1, 1, session), broker_id=4, listener=LISTENER)
+        self.own_writes = OwnWrites()
+        self.news = News(
+            self.zookeeper, Term(1, 1, session), self.own_writes, broker_id=4, listener=LISTENER
+        )
         self.events: list[Any] = []
 
     async def settle(self) -> list[Any]:
@@ -119,10 +123,21 @@ async def test_settings_that_change_are_read_again() -> None:
             body = f'{{"version":2,"entity_path":"{entity}"}}'.encode()
             lab.zookeeper.put_sequential(paths.CONFIG_CHANGE_PREFIX, body)
         assert await lab.settle() == [
-            ConfigsRead(ResourceType.TOPIC, "t", {"retention.ms": "5"}),
-            ConfigsRead(ResourceType.BROKER, "", {}),
-            ClientConfigsRead("users/somebody", {}),
+            ConfigsRead(ResourceType.TOPIC, "t", {"retention.ms": "5"}, 0),
+            ConfigsRead(ResourceType.BROKER, "", {}, 0),
+            ClientConfigsRead("users/somebody", {}, 0),
         ]
+
+
+async def test_settings_that_cannot_be_read_keep_no_others_from_being_read() -> None:
+    async with followed() as lab:
+        lab.server.put("/config/topics/broken", b"no JSON")
+        lab.server.put("/config/topics/t", b'{"version":1,"config":{"retention.ms":"5"}}')
+        for entity in ("topics/broken", "topics/t"):
+            body = f'{{"version":2,"entity_path":"{entity}"}}'.encode()
+            lab.zookeeper.put_sequential(paths.CONFIG_CHANGE_PREFIX, body)
+        told = await lab.settle()
+        assert told == [ConfigsRead(ResourceType.TOPIC, "t", {"retention.ms": "5"}, 0)]
 
 
 async def test_acls_are_read_again_when_a_broker_changes_some() -> None:
