@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
+from operator import attrgetter
 from typing import Final, NamedTuple, TypeAlias
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from analytics import columns as c
-from analytics.answers.all_answers import answers
 from analytics.answers.plan_scores import PLAN
-from analytics.answers.slow_log_dirs import slowness
 from analytics.clean import (
     good_rows,
     is_plain,
@@ -30,58 +29,40 @@ from analytics.clean import (
 )
 from analytics.distinct import distinct_rows
 from analytics.facts.all_facts import FACTS
-from analytics.facts.buckets import bucket_for, with_event_time
+from analytics.facts.buckets import bucket_for
 from analytics.findings import RowDict
 from analytics.folded import FOLDED, ODD, Folding, folded_text, only_new, whole
 from analytics.pictures.page import page_text
 from analytics.pictures.vega import DrawingMissing, vega_script
 from analytics.report import Report
+from analytics.results import (
+    ANSWERS,
+    BUCKET,
+    PLAIN,
+    RESULTS,
+    SHOWN_FACTS,
+    SLOWNESS,
+    facts_steps,
+    plan_step,
+)
 from analytics.schema import TABLE_SCHEMAS
 from analytics.session import name_call_sites, suited_to
 from analytics.source import opened
+from analytics.steps import Step, work_off
 from analytics.tables import Tables, collected
 from analytics.transforms import checks
-from analytics.transforms.failovers import failover_durations, failover_steps, failovers
-from analytics.transforms.latencies import latencies
-from analytics.transforms.log_dirs import log_dirs
-from analytics.transforms.moves import moves
-from analytics.transforms.partitions import partitions
-from analytics.transforms.recoveries import client_recoveries
-from analytics.transforms.requests import requests
-from analytics.transforms.runs import runs
 
 QUARANTINE: Final = "quarantine"
 REPORT_ROWS_MAX: Final = 10_000
 """Of one table: what a report shows, and what the driver has to hold."""
-RESULTS: Final = (
-    "runs",
-    "log_dirs",
-    "failovers",
-    "failover_steps",
-    "failover_durations",
-    "moves",
-    "partitions",
-    "requests",
-    "latencies",
-    "imbalance",
-    "slow_log_dirs",
-    "throttle_costs",
-    "outages",
-    "plan_scores",
-    "comparisons",
-    "checks",
-)
-"""What a report shows."""
 AT_ONCE: Final = 4
 """Tables that are written at the same time: what one of them plans, another one computes."""
 
 PAGE: Final = "report.html"
 PAGE_ROWS_MAX: Final = 30_000
 """Of one fact of the run that the pictures show."""
-SHOWN_FACTS: Final = ("log_dir_facts", "latency_facts")
-"""Facts that answers and pictures need; the others are written for a bucket that is named."""
-SLOWNESS: Final = "slowness"
-"""A fact that comes from ``latency_facts``."""
+_STORED: Final = tuple(f"stored/{table}" for table in TABLE_SCHEMAS)
+"""Steps that parse and store the rows of a metric table."""
 
 Rows: TypeAlias = dict[str, DataFrame]
 """Good rows, by metric table."""
@@ -142,7 +123,7 @@ def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted())
             with ThreadPoolExecutor(AT_ONCE, "report", name_call_sites, (spark,)) as executor:
                 is_new = wanted.is_only_new
                 folding = only_new(spark, source, dump, out) if is_new else whole(source)
-                counts = _write_tables(executor, spark, folding, tables, wanted)
+                made = work_off(executor, _steps(spark, folding, tables, wanted))
                 found = collected(_shown(tables), PAGE_ROWS_MAX)
                 page = not wanted.is_plain and _write_page(tables, found)
                 _remember(folding, tables)
@@ -150,6 +131,7 @@ def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted())
         except BaseException:
             tables.discard()
             raise
+    counts: dict[str, Counts] = {table: made[f"stored/{table}"].counts for table in TABLE_SCHEMAS}
     return Report(
         dump=dump,
         out=out,
@@ -160,57 +142,47 @@ def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted())
     )
 
 
-def _write_tables(
-    executor: ThreadPoolExecutor,
-    spark: SparkSession,
-    folding: Folding,
-    tables: Tables,
-    wanted: Wanted,
-) -> dict[str, Counts]:
+def _steps(
+    spark: SparkSession, folding: Folding, tables: Tables, wanted: Wanted
+) -> dict[str, Step]:
+    """Return what makes and writes every table; each outcome is the table as it is read again."""
     store = partial(_store_rows, folding, tables)
-    stored = dict(zip(TABLE_SCHEMAS, executor.map(store, TABLE_SCHEMAS), strict=True))
-    rows = {table: each.rows for table, each in stored.items()}
-    odd = _odd_lines(spark, folding, tables, stored)
-    tables.write(QUARANTINE, _malformed(spark, odd))
-    _write_all(executor, tables, results(rows))
-    if wanted.is_plain:
-        tables.write("failovers", failovers(tables.stored("failover_steps")))
-        _write_all(executor, tables, _summaries(tables, rows, odd))
-    else:
-        _write_answers(executor, tables, rows, odd, wanted)
-    return {table: each.counts for table, each in stored.items()}
+    steps = {f"stored/{table}": Step(partial(store, table)) for table in TABLE_SCHEMAS}
+    for table in TABLE_SCHEMAS:
+        steps[f"rows/{table}"] = Step(attrgetter("rows"), (f"stored/{table}",))
+    steps["odd"] = Step(partial(_odd_lines, spark, folding, tables), _STORED)
+    results = {QUARANTINE: Step(partial(_malformed, spark), ("odd",)), **PLAIN}
+    results["checks"] = Step(_checks, (QUARANTINE, "odd", "rows/log_dir", "log_dirs", "failovers"))
+    if not wanted.is_plain:
+        results |= ANSWERS
+        if wanted.plan is not None:
+            results["plan_scores"] = plan_step(_plan(spark, wanted.plan))
+        steps |= _facts_steps(tables, wanted)
+    return steps | {
+        name: Step(partial(_write, tables, name, step), step.needs)
+        for name, step in results.items()
+    }
 
 
-def _write_answers(
-    executor: ThreadPoolExecutor,
-    tables: Tables,
-    rows: Rows,
-    odd: Mapping[str, DataFrame],
-    wanted: Wanted,
-) -> None:
-    """Write facts, and what comes from facts and results."""
-    bucket = wanted.bucket or bucket_for(_longest_ms(tables))
-    names = FACTS if wanted.bucket else SHOWN_FACTS
-    facts = [executor.submit(_write_fact, tables, rows, bucket, name) for name in names]
-    tables.write("failovers", failovers(tables.stored("failover_steps")))
-    for each in facts:
-        each.result()
-    scores = slowness(tables.stored("facts/latency_facts"))
-    tables.write_by_day(f"facts/{SLOWNESS}", scores.drop(c.DAY), F.col(c.BUCKET))
-    plan = _plan(rows["replica"].sparkSession, wanted.plan)
-    _write_all(executor, tables, _summaries(tables, rows, odd) | _answers(tables, rows, plan))
+def _facts_steps(tables: Tables, wanted: Wanted) -> dict[str, Step]:
+    """Return what writes facts, in buckets that are named or suit the longest run."""
+    found = facts_steps(tuple(FACTS) if wanted.bucket else SHOWN_FACTS)
+    steps = {
+        f"facts/{name}": Step(partial(_write_facts, tables, f"facts/{name}", step), step.needs)
+        for name, step in found.items()
+    }
+    steps[BUCKET] = Step(lambda: wanted.bucket) if wanted.bucket else Step(_suited, ("runs",))
+    return steps
 
 
-def _longest_ms(tables: Tables) -> int:
-    """Return how long the longest run is, 0 without any."""
+def _suited(runs: DataFrame) -> str:
+    """Return the bucket that suits the longest run."""
     longest = F.max(F.col(c.LAST_MS) - F.col(c.FIRST_MS)).alias("longest")
-    [found] = tables.stored("runs").agg(longest).collect()
-    return found["longest"] or 0
+    [found] = runs.agg(longest).collect()
+    return bucket_for(found["longest"] or 0)
 
 
-def _plan(spark: SparkSession, plan: str | None) -> DataFrame | None:
-    if plan is None:
-        return None
+def _plan(spark: SparkSession, plan: str) -> DataFrame:
     return spark.read.schema(PLAN).option("multiLine", value=True).json(plan)
 
 
@@ -249,17 +221,14 @@ def _write_page(tables: Tables, found: Mapping[str, Sequence[RowDict]]) -> bool:
     return True
 
 
-def _write_fact(tables: Tables, rows: Rows, bucket: str, name: str) -> None:
-    fact = FACTS[name]
-    facts = fact.of(with_event_time(rows[fact.source]), bucket)
-    tables.write_by_day(f"facts/{name}", facts, F.col(c.BUCKET))
+def _write(tables: Tables, name: str, step: Step, *needed: DataFrame) -> DataFrame:
+    tables.write(name, step.of(*needed))
+    return tables.stored(name)
 
 
-def _write_all(
-    executor: ThreadPoolExecutor, tables: Tables, results: Mapping[str, DataFrame]
-) -> None:
-    """Write results at the same time; the first error is raised when all are over."""
-    list(executor.map(tables.write, results, results.values()))
+def _write_facts(tables: Tables, name: str, step: Step, *needed: DataFrame | str) -> DataFrame:
+    tables.write_by_day(name, step.of(*needed), F.col(c.BUCKET))
+    return tables.stored(name).drop(c.DAY)
 
 
 def _store_rows(folding: Folding, tables: Tables, table: str) -> _Stored:
@@ -297,9 +266,10 @@ def _written(
 
 
 def _odd_lines(
-    spark: SparkSession, folding: Folding, tables: Tables, stored: Mapping[str, _Stored]
+    spark: SparkSession, folding: Folding, tables: Tables, *all_stored: _Stored
 ) -> dict[str, DataFrame]:
     """Write the lines that are not plain; return those of each table that has some."""
+    stored = dict(zip(TABLE_SCHEMAS, all_stored, strict=True))
     names = [table for table, each in stored.items() if each.counts.is_odd]
     if not names and folding.files is None:
         return {}
@@ -341,44 +311,22 @@ def _duplicate_counts(
     return {table: lines[table] - each.distinct for table, each in counts.items()}
 
 
-def results(rows: Rows) -> Rows:
-    """Return the results that come from rows alone, by their name."""
-    recovered = client_recoveries(rows["failover_event"], rows["replica"], rows["client"])
-    return {
-        "runs": runs(rows["log_dir"]),
-        "log_dirs": log_dirs(rows["log_dir"], rows["replica"]),
-        "failover_steps": failover_steps(rows["failover_event"].unionByName(recovered)),
-        "moves": moves(rows["move_progress"]),
-        "partitions": partitions(rows["replica"]),
-        "requests": requests(rows["request"]),
-        "latencies": latencies(rows["latency"]),
-    }
-
-
-def _summaries(tables: Tables, rows: Rows, odd: Mapping[str, DataFrame]) -> Rows:
-    """Return the results that come from other results, by their name."""
-    found = tables.stored("failovers")
+def _checks(
+    quarantine: DataFrame,
+    odd: Mapping[str, DataFrame],
+    log_dir_rows: DataFrame,
+    log_dirs: DataFrame,
+    failovers: DataFrame,
+) -> DataFrame:
     all_checks = [
-        checks.set_aside(tables.stored(QUARANTINE)),
+        checks.set_aside(quarantine),
         *[
             checks.unknown(unknown_columns(parsed_lines(lines, table), table))
             for table, lines in odd.items()
         ],
-        checks.sample_gaps(rows["log_dir"]),
-        checks.stale_log_dirs(tables.stored("log_dirs")),
-        checks.unfinished_failovers(found),
-        checks.clock_skews(found),
+        checks.sample_gaps(log_dir_rows),
+        checks.stale_log_dirs(log_dirs),
+        checks.unfinished_failovers(failovers),
+        checks.clock_skews(failovers),
     ]
-    return {
-        "failover_durations": failover_durations(found),
-        "checks": reduce(DataFrame.unionByName, all_checks).orderBy(c.CHECK, c.TABLE, c.DETAIL),
-    }
-
-
-def _answers(tables: Tables, rows: Rows, plan: DataFrame | None) -> Rows:
-    stored = {
-        name: tables.stored(name)
-        for name in ("runs", "log_dirs", "failovers", "moves", "partitions")
-    }
-    facts = {name: tables.stored(f"facts/{name}").drop(c.DAY) for name in (*SHOWN_FACTS, SLOWNESS)}
-    return answers(rows, stored | facts, plan)
+    return reduce(DataFrame.unionByName, all_checks).orderBy(c.CHECK, c.TABLE, c.DETAIL)

@@ -11,8 +11,9 @@ from pyspark.sql import functions as F
 
 import analytics
 from analytics.__main__ import ExitCode, main
-from analytics.job import RESULTS, run_job
+from analytics.job import run_job
 from analytics.read import SETTINGS_FOLDERS
+from analytics.results import RESULTS
 from benchmarks.made_up_dump import write_made_up_dump
 from benchmarks.spark_cluster import SUBMIT, spark_cluster, spark_environment
 from tests.analytics.frames import SAMPLES, write_dump

@@ -11,8 +11,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from analytics.folded import FOLDED, ODD, only_new, table_of
-from analytics.job import RESULTS, Wanted, run_job
+from analytics.job import Wanted, run_job
 from analytics.report import Report
+from analytics.results import RESULTS
 from analytics.schema import TABLE_SCHEMAS
 from analytics.source import opened
 from benchmarks.made_up_dump import write_made_up_dump

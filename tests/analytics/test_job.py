@@ -1,6 +1,8 @@
 import re
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,15 +10,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analytics import columns as c
-from analytics.answers.all_answers import answers
 from analytics.answers.plan_scores import PLAN
-from analytics.answers.slow_log_dirs import slowness
 from analytics.errors import EmptyDump
 from analytics.facts.all_facts import FACTS
-from analytics.facts.buckets import with_event_time
-from analytics.job import RESULTS, SLOWNESS, Wanted, results, run_job
+from analytics.job import Wanted, run_job
+from analytics.results import ANSWERS, BUCKET, PLAIN, RESULTS, SLOWNESS, facts_steps, plan_step
 from analytics.schema import TABLE_SCHEMAS
-from analytics.transforms.failovers import failover_durations, failovers
+from analytics.steps import Step, work_off
 from benchmarks.duckdb_oracle import oracle_tables
 from benchmarks.duckdb_tables import QUERIES, comparable, tables_of
 from benchmarks.made_up_dump import write_made_up_dump, write_made_up_plan
@@ -150,18 +150,16 @@ def test_an_empty_dump_leaves_the_tables_of_the_last_run(
 
 
 def test_the_documentation_tells_every_column_of_every_table(spark: SparkSession) -> None:
-    rows = {table: frame_of(spark, table, []) for table in TABLE_SCHEMAS}
-    found = dict(results(rows))
-    found["failovers"] = failovers(found["failover_steps"])
-    found["failover_durations"] = failover_durations(found["failovers"])
-    for name, fact in FACTS.items():
-        found[name] = fact.of(with_event_time(rows[fact.source]), "10 seconds")
-    found[SLOWNESS] = slowness(found["latency_facts"])
-    plan = made(spark, [], PLAN)
-    found |= answers(rows, found, plan)
+    rows = {f"rows/{table}": Step(partial(frame_of, spark, table, [])) for table in TABLE_SCHEMAS}
+    facts = {f"facts/{name}": step for name, step in facts_steps(tuple(FACTS)).items()}
+    steps = {BUCKET: Step(lambda: "10 seconds"), "plan_scores": plan_step(made(spark, [], PLAN))}
+    with ThreadPoolExecutor(1) as executor:
+        found = work_off(executor, rows | facts | steps | PLAIN | ANSWERS)
+    del found[BUCKET]
     assert set(RESULTS) - set(found) == {"checks"}
-    for name, frame in (rows | found).items():
-        assert set(frame.columns) - KEYS <= named(name), name
+    for name, frame in found.items():
+        table = name.rpartition("/")[2]
+        assert set(frame.columns) - KEYS <= named(table), table
     assert named("checks") == {"checks", c.CHECK, c.TABLE, c.DETAIL, c.ROW_COUNT}
 
 
