@@ -9,7 +9,7 @@ the schema.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Final
 
 from pyspark.sql import Column, DataFrame
@@ -115,7 +115,8 @@ def _is_plain(rows: StructType, table: str) -> Column:
     and those with other spaces may be good, too: this is quick, not complete.
     """
     line = F.col(c.LINE)
-    checks = [line == _by_version(_written, rows, table), ~line.contains("null")]
+    written = _by_version(partial(_written, rows), rows, table)
+    checks = [line == written, ~line.contains("null")]
     for field in rows.fields:
         if schema.ALLOWED in field.metadata:
             value = F.col(f"{_NATIVE}.{field.name}")
@@ -123,9 +124,11 @@ def _is_plain(rows: StructType, table: str) -> Column:
     return F.coalesce(_all(checks), F.lit(False))  # noqa: FBT003 - lit takes no keyword
 
 
-def _written(fields: list[StructField]) -> Column:
-    columns = [F.col(f"{_NATIVE}.{field.name}") for field in fields]
-    return F.to_json(F.struct(*columns), {"ignoreNullFields": "false"})
+def _written(rows: StructType, fields: list[StructField]) -> Column:
+    native = F.col(_NATIVE)
+    if len(fields) < len(rows.fields):
+        native = F.struct(*[native[field.name] for field in fields])
+    return F.to_json(native, {"ignoreNullFields": "false"})
 
 
 def _all(checks: list[Column]) -> Column:
@@ -143,10 +146,13 @@ def _or_new(check: Column, field: StructField, table: str) -> Column:
 
 def _by_version(of: Callable[[list[StructField]], Column], rows: StructType, table: str) -> Column:
     """Return what holds for the columns of the row's own version."""
-    value = of(columns_of(table, rows, TABLE_VERSION))
+    newer = columns_of(table, rows, TABLE_VERSION)
+    value = of(newer)
     for version in reversed(older_versions()):
-        older = of(columns_of(table, rows, version))
-        value = F.when(F.col(c.VERSION) <= version, older).otherwise(value)
+        fields = columns_of(table, rows, version)
+        if fields != newer:
+            value = F.when(F.col(c.VERSION) <= version, of(fields)).otherwise(value)
+            newer = fields
     return value
 
 

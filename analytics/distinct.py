@@ -32,5 +32,9 @@ def distinct_rows(rows: DataFrame, table: str) -> DataFrame:
     # Spark sorts by the key, in the order given here. Nodes write in the order of time, so by time
     # rows are nearly sorted, and two times are compared sooner than names that are mostly equal.
     by_time = sorted(key, key=lambda name: name != c.AT_MS)
-    others = [F.first(name).alias(name) for name in rows.columns if name not in key]
+    others = [
+        F.first(field.name).alias(field.name, metadata=field.metadata)
+        for field in rows.schema
+        if field.name not in key
+    ]
     return rows.groupBy(*by_time).agg(*others).select(*rows.columns)

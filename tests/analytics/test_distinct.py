@@ -23,4 +23,7 @@ def test_rows_are_told_apart_by_the_whole_key_and_keep_their_columns(spark: Spar
     frame = frame_of(spark, "request", [*rows, *rows])
     kept = distinct_rows(frame, "request")
     assert kept.columns == frame.columns
+    units = {field.name: field.metadata for field in frame.schema}
+    assert {field.name: field.metadata for field in kept.schema} == units
+    assert any(units.values())
     assert sorted(kept.collect()) == sorted(frame.limit(len(rows)).collect())
