@@ -9,6 +9,7 @@ from simulation.core.samples import GaugeSample, Samples
 from simulation.sampling.decisions import DecisionSampler
 from simulation.world.journal_disk import DiskJournal
 from simulation.world.node import ControllerNode
+from simulation.world.process import Process
 
 _CHANNELS: Final = "requests queued for brokers"
 
@@ -23,11 +24,15 @@ class ControllerSampler:
         self._gauge: GaugeSample | None = None
         self._journal: DiskJournal | None = None
         """Of the process that was looked at last."""
+        self._seen: tuple[Process | None, int] = (None, 0)
+        """Whose steps were looked at last, and when the last one of them was over."""
 
     def look(self, now_us: int) -> None:
         """Write down what changed; a controller that is down changes nothing."""
         controller, journal = self._node.controller, self._node.journal
         if controller is None or journal is None or not controller.listening.done():
+            return
+        if not self._has_made_steps():
             return
         if journal is not self._journal and self._journal is not None:
             self._decisions.forget_lost(self._journal.durable_number)
@@ -35,6 +40,12 @@ class ControllerSampler:
         self._decisions.look(controller.state, now_us)
         self._decisions.note_durable(controller.state, journal.durable_number)
         self._look_at_channels(controller.queued_requests_count, now_us)
+
+    def _has_made_steps(self) -> bool:
+        """Tell whether its process did anything since it was asked last: else nothing changed."""
+        process = self._node.process
+        before, self._seen = self._seen, (process, 0 if process is None else process.free_at_us)
+        return process is None or before != self._seen
 
     def _look_at_channels(self, count: int, now_us: int) -> None:
         if self._gauge is None:

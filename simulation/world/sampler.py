@@ -97,11 +97,10 @@ class Sampler:
         self.looks_count += 1
         now_us = self._loop.now_us
         for name, node in self._cluster.nodes.items():
-            is_up = node.is_running and not node.is_paused
-            sample = NodeSample(now_us, name, is_up, node.starts_count)
-            if self._up.get(name) != sample[2:]:
-                self._up[name] = sample[2:]
-                self.samples.nodes.append(sample)
+            now = (node.is_running and not node.is_paused, node.starts_count)
+            if self._up.get(name) != now:
+                self._up[name] = now
+                self.samples.nodes.append(NodeSample(now_us, name, *now))
         for watch in (*self._drives, *self._brokers, self._controller):
             watch.look(now_us)
 

@@ -206,13 +206,16 @@ class VirtualLoop(asyncio.BaseEventLoop):
 
     def _run_once(self) -> None:
         """Run until somebody stops the loop: asyncio would call it again and again."""
-        runnable = self._runnable
+        timers, runnable = self._timers, self._runnable
         while not self._stopping:
             if len(runnable) == 1:  # As most often.
                 process = runnable[0]
-                if process.free_at_us > self.now_us:
-                    self._advance_to(process.free_at_us)
-                    continue
+                at_us = process.free_at_us
+                if at_us > self.now_us:
+                    if self.steps >= self._break_at_steps or (timers and timers[0][0] <= at_us):
+                        self._advance_to(at_us)
+                        continue
+                    self.now_us = at_us
             else:
                 drawn = self._draw_process() if runnable else None
                 if drawn is None:
