@@ -59,3 +59,21 @@ def test_the_authorizer_is_as_the_configuration_says() -> None:
     assert authorizer is not None
     assert authorizer.is_allowed(*ASKED)
     assert not authorizer.is_allowed("User:bob", *ASKED[1:])
+
+
+async def test_nobody_may_do_anything_before_the_controller_has_told_that_there_is_no_acl(
+    controller: FakeController, link: ControllerLink
+):
+    names = {
+        "authorizer.class.name": STANDARD_AUTHORIZER,
+        "allow.everyone.if.no.acl.found": "true",
+    }
+    acls = Acls(link, make_authorizer(broker_config(names)))
+    assert acls.authorizer is not None
+    controller.acls_code = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+    await acls.refresh()
+    assert not acls.authorizer.is_allowed(*ASKED)
+    assert not acls.authorizer.is_allowed_somewhere(*ASKED[:-1])
+    controller.acls_code = ErrorCode.NONE
+    await acls.refresh()
+    assert acls.authorizer.is_allowed(*ASKED)
