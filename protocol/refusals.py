@@ -63,6 +63,7 @@ from protocol.messages.scram import (
     AlterUserScramCredentialsResult,
     DescribeUserScramCredentialsRequest,
     DescribeUserScramCredentialsResponse,
+    DescribeUserScramCredentialsResult,
 )
 from protocol.messages.topics import (
     CreatableTopicResult,
@@ -108,11 +109,13 @@ def refuse_delete_acls(
 
 
 def refuse_describe_scram_credentials(
-    _request: DescribeUserScramCredentialsRequest, _version: int, error: KafkaError
+    request: DescribeUserScramCredentialsRequest, _version: int, error: KafkaError
 ) -> DescribeUserScramCredentialsResponse:
-    """Put the error at the top."""
+    """Put the error at the top and at each user, who is not named, as in Kafka."""
+    code, message = error.code, error.message or None
+    result = DescribeUserScramCredentialsResult(error_code=code, error_message=message)
     return DescribeUserScramCredentialsResponse(
-        error_code=error.code, error_message=error.message or None, results=[]
+        error_code=code, error_message=message, results=[result for _ in request.users or ()]
     )
 
 

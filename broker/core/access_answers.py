@@ -40,7 +40,7 @@ def _metadata(access: Access, request: Any, response: Any) -> None:
             if not is_asked or (row.name and not _describes(access, row.name)):
                 continue  # Version 0 has no way to ask for nothing but all.
         is_wanted = request.include_topic_authorized_operations and row.name
-        if is_wanted and row.error_code == ErrorCode.NONE:
+        if is_wanted:  # Of a topic, too, that is not there.
             allowed = access.operations(Kind.TOPIC, row.name)
             row = replace(row, topic_authorized_operations=allowed)  # noqa: PLW2901 -- a shared row
         rows.append(row)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Final
 
 from broker.core.access import Access
+from broker.core.append import is_transactional
 from protocol.acls.model import AclOperation as Op
 from protocol.acls.model import AclResourceType as Kind
 from protocol.configs.types import ResourceType
@@ -128,6 +129,15 @@ def _init_producer_id(access: Access, request: Any, _version: int) -> Ruling:
     return Ruling(request)
 
 
+def _transaction_of_records(access: Access, request: Any, _version: int) -> None:
+    """Need the transactional id where there are records of a transaction."""
+    parts = (each for topic in request.topic_data for each in topic.partition_data)
+    if any(each.records is not None and is_transactional(each.records) for each in parts):
+        name = request.transactional_id
+        if name is None or not access.may(Op.WRITE, Kind.TRANSACTIONAL_ID, name):
+            raise failed(Kind.TRANSACTIONAL_ID)
+
+
 def _fetch(access: Access, request: Any, _version: int) -> Ruling:
     """Followers need the cluster; a consumer's partitions are looked at as each fetch reads them.
 
@@ -165,9 +175,21 @@ def _create_topics(access: Access, request: Any, version: int) -> Ruling:
     return rule(access, request, version)
 
 
-def _delete_topics(access: Access, request: Any, version: int) -> Ruling:
-    array, field = ("topics", "name") if request.topics else ("topic_names", "")
-    return _each(Op.DELETE, Kind.TOPIC, array, field)(access, request, version)
+def _delete_topics(access: Access, request: Any, _version: int) -> Ruling:
+    """Need topics, or all of the cluster; who may describe it is told that one is not there."""
+    if access.may_cluster(Op.DELETE, logs=False):
+        return Ruling(request)
+
+    def may(entry: Any) -> bool:
+        name = entry if isinstance(entry, str) else entry.name
+        if name is None:
+            return access.may_topic_id(Op.DELETE, bytes(entry.topic_id))
+        if not access.may(Op.DESCRIBE, Kind.TOPIC, name):
+            return False
+        return not access.metadata.has_topic(name) or access.may(Op.DELETE, Kind.TOPIC, name)
+
+    array = "topics" if request.topics else "topic_names"
+    return split(request, array, may, partial(failed, Kind.TOPIC))
 
 
 def _offset_for_leader_epoch(access: Access, request: Any, version: int) -> Ruling:
@@ -306,7 +328,9 @@ _ALTER: Final = _all_of(_cluster(Op.ALTER))
 _READ_TOPICS: Final = _each(Op.READ, Kind.TOPIC, "topics", "name")
 
 RULES: Final[dict[str, Rule]] = {
-    "Produce": _all_of(_TRANSACTION, then=_each(Op.WRITE, Kind.TOPIC, "topic_data", "name", "")),
+    "Produce": _all_of(
+        _transaction_of_records, then=_each(Op.WRITE, Kind.TOPIC, "topic_data", "name", "")
+    ),
     "Fetch": _fetch,
     "ListOffsets": _each(Op.DESCRIBE, Kind.TOPIC, "topics", "name"),
     "Metadata": _metadata,

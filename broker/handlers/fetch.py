@@ -62,15 +62,19 @@ _SESSION_ERRORS: Final = (
 def refuse(request: FetchRequest, version: int, error: KafkaError) -> FetchResponse:
     """Put the code at the top, and into the partitions of versions that name topics.
 
-    Source: FetchRequest.getErrorResponse, SessionErrorContext.
+    Who may not fetch as a follower is told so at each partition alone.
+
+    Source: FetchRequest.getErrorResponse, SessionErrorContext, KafkaApis.handleFetchRequest.
     """
-    if error.code in _SESSION_ERRORS or version >= _TOPIC_IDS_SINCE:
+    is_of_each = error.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    if not is_of_each and (error.code in _SESSION_ERRORS or version >= _TOPIC_IDS_SINCE):
         return FetchResponse(error_code=error.code)
     return FetchResponse(
-        error_code=error.code,
+        error_code=ErrorCode.NONE if is_of_each else error.code,
         responses=[
             FetchableTopicResponse(
                 topic=topic.topic,
+                topic_id=topic.topic_id,
                 partitions=[
                     PartitionData(
                         partition_index=asked.partition,

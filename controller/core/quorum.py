@@ -26,6 +26,7 @@ from protocol.messages.cluster import (
 from protocol.topic_names import CLUSTER_METADATA
 
 _PARTITION: Final = 0
+_NODES_SINCE: Final = 2
 
 
 def describe_quorum(step: Step, event: RequestArrived) -> None:
@@ -38,7 +39,8 @@ def describe_quorum(step: Step, event: RequestArrived) -> None:
     ]
     if asked == [(CLUSTER_METADATA, _PARTITION)]:
         topics = [_topic(CLUSTER_METADATA, [_quorum(step)])]
-        nodes = [Node(node_id=step.settings.controller_id, listeners=[])]
+        is_told = event.version >= _NODES_SINCE
+        nodes = [Node(node_id=step.settings.controller_id, listeners=[])] if is_told else []
     else:
         topics, nodes = [_unknown(topic) for topic in request.topics], []
     step.answer(event.token, DescribeQuorumResponse(error_message="", topics=topics, nodes=nodes))

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from tests.golden import (
+    make_api_decisions,
     make_assignments,
     make_configs,
     make_consumer_group,
@@ -43,6 +44,7 @@ MAKERS: Final[dict[str, Callable[[], Made]]] = {
     "patterns": make_patterns.made,
     "quotas": make_quotas.made,
     "decisions": make_decisions.made,
+    "api_decisions": make_api_decisions.made,
     "segments": make_segments.made,
     "dumps": make_dumps.made,
     "configs": make_configs.made,

@@ -56,6 +56,7 @@ from protocol.messages.transactions import (
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
+from protocol.records.build import BatchOptions, NewRecord, build_batch
 from tests.broker.fakes import batch, topic_state
 from tests.broker.secured import ADMIN, ALICE, SECRET_ID, allow, secured
 
@@ -82,14 +83,16 @@ def codes(value: Any) -> set[int]:
 
 
 def produce(*names: str, transactional_id: str | None = None) -> ProduceRequest:
-    """Produce a record to partition 0 of each topic."""
+    """Produce a record to partition 0 of each topic, with an id as part of a transaction."""
+    options = BatchOptions(producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
+    records = bytes(build_batch([NewRecord(b"v")], options)) if transactional_id else batch()
     return ProduceRequest(
         transactional_id=transactional_id,
         acks=-1,
         timeout_ms=1_000,
         topic_data=[
             TopicProduceData(
-                name=name, partition_data=[PartitionProduceData(index=0, records=batch())]
+                name=name, partition_data=[PartitionProduceData(index=0, records=records)]
             )
             for name in names
         ],
@@ -289,3 +292,23 @@ async def test_topics_may_be_created_by_name():
     assert [(topic.name, topic.error_code) for topic in answer.topics] == [("other", TOPIC_FAILED)]
     ((forwarded, _, _),) = broker.controller.forwarded
     assert [topic.name for topic in forwarded.topics] == ["new"]
+
+
+async def test_who_may_describe_a_topic_is_told_that_it_is_not_there_to_be_deleted() -> None:
+    gone = DeleteTopicsRequest(topics=[DeleteTopicState(name="gone")], timeout_ms=1_000)
+    untold = await secured().ask(gone, 6, peer=ALICE)
+    assert codes(untold) == {TOPIC_FAILED}
+    broker = secured(allow(AclOperation.DESCRIBE, TOPIC, "gone"))
+    await broker.ask(gone, 6, peer=ALICE)
+    assert len(broker.controller.forwarded) == 1
+    there = DeleteTopicsRequest(topics=[DeleteTopicState(name="orders")], timeout_ms=1_000)
+    broker = secured(allow(AclOperation.DESCRIBE, TOPIC, "orders"))
+    assert codes(await broker.ask(there, 6, peer=ALICE)) == {TOPIC_FAILED}
+    assert broker.controller.forwarded == []
+
+
+async def test_who_may_do_everything_with_the_cluster_deletes_topics_as_in_kraft_mode() -> None:
+    there = DeleteTopicsRequest(topics=[DeleteTopicState(name="orders")], timeout_ms=1_000)
+    broker = secured(allow(AclOperation.ALL))
+    await broker.ask(there, 6, peer=ALICE)
+    assert len(broker.controller.forwarded) == 1

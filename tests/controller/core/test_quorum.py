@@ -15,6 +15,7 @@ from protocol.messages.cluster import (
 )
 from protocol.messages.journal import JournalReport, put_report
 from protocol.messages.lifecycle import BrokerHeartbeatRequest
+from protocol.wire.fast import codec
 from tests.controller.core.cluster import Cluster, three_brokers
 
 
@@ -41,6 +42,14 @@ def test_the_controller_is_the_only_voter_and_decisions_are_its_log() -> None:
     [voter] = quorum.current_voters
     assert (voter.replica_id, voter.log_end_offset) == (quorum.leader_id, state.journal_number)
     assert [node.node_id for node in answer.nodes] == [quorum.leader_id]
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_an_answer_has_what_its_version_has(version: int) -> None:
+    asked = TopicData(topic_name="__cluster_metadata", partitions=[PartitionData()])
+    answer = three_brokers().call(DescribeQuorumRequest(topics=[asked]), version)
+    assert len(answer.nodes) == (version >= 2)
+    assert codec(DescribeQuorumResponse, version).encode(answer)
 
 
 @pytest.mark.parametrize(

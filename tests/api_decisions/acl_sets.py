@@ -1,0 +1,62 @@
+"""The sets of ACLs under which a client asks."""
+
+from __future__ import annotations
+
+import random
+from typing import Final
+
+from protocol.acls.model import (
+    CLUSTER_NAME,
+    OPERATIONS,
+    AclBinding,
+    AclOperation,
+    AclResourceType,
+    PatternType,
+    PermissionType,
+    ResourcePattern,
+)
+from tests.api_decisions.names import GROUP, MISSING, TOPIC, TRANSACTION
+
+SEED: Final = 3921
+_NAMES: Final = {
+    AclResourceType.TOPIC: TOPIC,
+    AclResourceType.GROUP: GROUP,
+    AclResourceType.CLUSTER: CLUSTER_NAME,
+    AclResourceType.TRANSACTIONAL_ID: TRANSACTION,
+}
+
+
+def acl_sets(count: int = 60) -> list[list[AclBinding]]:
+    """Return none, each operation alone, and so many that are drawn."""
+    alone = [
+        [_acl(kind, _NAMES[kind], operation)]
+        for kind in _NAMES
+        for operation in (*OPERATIONS[kind], AclOperation.ALL)
+    ]
+    rng = random.Random(SEED)
+    return [[], *alone, *(_drawn(rng) for _ in range(count))]
+
+
+def _drawn(rng: random.Random) -> list[AclBinding]:
+    """Draw a few, which often are about the same, by names, prefixes and wildcards."""
+    found: dict[AclBinding, None] = {}
+    for _ in range(rng.randint(2, 6)):
+        kind = rng.choice(list(_NAMES))
+        name = _NAMES[kind]
+        pattern = PatternType.LITERAL
+        if kind is not AclResourceType.CLUSTER:
+            name = rng.choice((name, name, "*", name[:3], MISSING))
+            if name != "*":
+                pattern = rng.choice((PatternType.LITERAL, PatternType.PREFIXED))
+        operation = rng.choice((*OPERATIONS[kind], AclOperation.ALL))
+        permission = rng.choice((*(PermissionType.ALLOW,) * 3, PermissionType.DENY))
+        who = rng.choice(("User:alice", "User:alice", "User:*", "User:bob"))
+        host = rng.choice(("*", "*", "127.0.0.1", "10.0.0.1"))
+        resource = ResourcePattern(kind, name, pattern)
+        found[AclBinding(resource, who, host, operation, permission)] = None
+    return list(found)
+
+
+def _acl(kind: AclResourceType, name: str, operation: AclOperation) -> AclBinding:
+    resource = ResourcePattern(kind, name, PatternType.LITERAL)
+    return AclBinding(resource, "User:alice", "*", operation, PermissionType.ALLOW)
