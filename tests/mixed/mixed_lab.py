@@ -157,7 +157,7 @@ class MixedLab:
                 for name in LOG_DIRS
                 if (self.nodes.log_dir(broker_id, name) / f"{topic}-{partition}").is_dir()
             ]
-            return bool(names)
+            return len(names) == 1  # Looked at one after the other, a move can be seen in both.
 
         self.wait_until(is_there, f"broker {broker_id} has {topic}-{partition}")
         (name,) = names
