@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mixed.mixed_lab import BROKER_IDS, MixedLab
+from tests.mixed.election import elections
+from tests.mixed.mixed_lab import MixedLab
 
 pytestmark = [
     pytest.mark.integration,
@@ -13,10 +14,12 @@ pytestmark = [
 
 
 def test_a_leader_whose_log_dir_fails_is_replaced_and_returns_with_its_disk(lab: MixedLab) -> None:
+    """It has the controller as well, which it hands over when it stops."""
     lab.create("disk", (1, 2, 3))
     log_dir = lab.log_dir_of(1, "disk")
 
-    with lab.checked_load("disk", 1) as load:
+    with lab.checked_load("disk", 1) as load, elections(lab.nodes) as looking:
+        looking.elect((1).__eq__)
         lab.nodes.break_log_dir(1, log_dir)
         leader = lab.wait_for_leader_other_than(1, "disk")
         lab.wait_for_records(load, 100)
@@ -24,6 +27,8 @@ def test_a_leader_whose_log_dir_fails_is_replaced_and_returns_with_its_disk(lab:
         assert 1 in lab.partition("disk").offline_replicas
         lab.nodes.repair_log_dir(1, log_dir)
         lab.nodes.stop_broker(1)
+        lab.wait_until(lambda: lab.controller_id() in (2, 3), "another broker leads the cluster")
+        lab.wait_for_records(load, 100)
         lab.restart(1)
         lab.wait_for_isr("disk", 3)
 
@@ -37,21 +42,6 @@ def test_a_leader_that_is_killed_is_missed_and_returns(lab: MixedLab) -> None:
         lab.wait_for_records(load, 100)
         lab.restart(2)
         lab.wait_for_isr("killed", 3)
-
-
-def test_a_controller_that_stops_hands_over(lab: MixedLab) -> None:
-    lab.create("handed", BROKER_IDS)
-    controller = lab.controller_id()
-
-    with lab.checked_load("handed", 1) as load:
-        lab.nodes.stop_broker(controller)
-        lab.wait_until(
-            lambda: lab.controller_id() in set(BROKER_IDS) - {controller},
-            "another broker leads the cluster",
-        )
-        lab.wait_for_records(load, 100)
-        lab.restart(controller)
-        lab.wait_for_isr("handed", 3)
 
 
 def test_replicas_are_reassigned_under_load(lab: MixedLab) -> None:

@@ -22,7 +22,7 @@ from tests.deadlines import DEADLINE_S
 from tests.mixed.apache_nodes import LOG_DIRS, ApacheNodes
 from tests.mixed.election import elections
 from tests.mixed.mixed_lab import MixedLab
-from tests.mixed.test_access import access_below
+from tests.mixed.test_access import JAAS, PASSWORD, USER, access_below
 
 pytestmark = [
     pytest.mark.integration,
@@ -93,7 +93,7 @@ def encrypted(lab: MixedLab) -> Generator[Encrypted]:
     """A cluster of one broker of each kind, which show certificates; jbodlab's may be elected."""
     with ApacheNodes(lab.nodes.folder / "encrypted", (APACHE, OWN)) as nodes:
         stores = Stores(nodes.folder)
-        nodes.start_zookeeper(tls=stores.server_configs("need"))
+        nodes.start_zookeeper(JAAS, stores.server_configs("need"))
         make_context = zookeeper_tls(stores.configs(shown=stores.of("test")))
         assert make_context is not None
         nodes.kazoo = lambda: {"use_ssl": True, "handler": TlsHandler(make_context)}
@@ -148,17 +148,23 @@ def test_who_cannot_shake_hands_says_which_setting_to_look_at_and_ends(
     assert "kazoo.client: Connection dropped" in told
 
 
-def test_what_is_made_belongs_to_who_the_certificate_is_for(encrypted: Encrypted) -> None:
-    nodes = encrypted.lab.nodes
+@pytest.mark.parametrize("login", [{}, {"username": USER, "password": PASSWORD}])
+def test_what_is_made_belongs_to_who_the_certificate_is_for_and_to_who_logs_in(
+    encrypted: Encrypted, login: Mapping[str, str]
+) -> None:
+    nodes, chroot = encrypted.lab.nodes, f"/closed-{len(login)}"
     configs = encrypted.stores.configs(shown=encrypted.stores.of("closed"))
-    own = Cluster(_cluster_file(nodes, configs, CLUSTER_ID, "/closed", set_acl=True))
+    access = {"set_acl": True, **login}
+    own = Cluster(_cluster_file(nodes, configs, CLUSTER_ID, chroot, access))
     try:
         own.start()
         with elections(nodes) as looking:
-            access = access_below(looking.zookeeper, "/closed/brokers/topics")
+            found = access_below(looking.zookeeper, f"{chroot}/brokers/topics")
     finally:
         own.stop()
-    assert access[""] == [("world", "anyone", READ), ("x509", "CN=closed,O=lab", ALL)]
+    by_login = [("sasl", USER, ALL)] if login else []
+    by_certificate = [("x509", "CN=closed,O=lab", ALL)]
+    assert found[""] == [*by_login, ("world", "anyone", READ), *by_certificate]
 
 
 def test_zookeeper_comes_back_and_a_broker_needs_no_certificate_any_more(
@@ -168,7 +174,7 @@ def test_zookeeper_comes_back_and_a_broker_needs_no_certificate_any_more(
     lab.create("on-and-on", (OWN, APACHE), (APACHE, OWN))
     with lab.checked_load("on-and-on", 2) as load:
         lab.nodes.stop_zookeeper()
-        lab.nodes.start_zookeeper(tls=stores.server_configs("want"))
+        lab.nodes.start_zookeeper(JAAS, stores.server_configs("want"))
         with elections(lab.nodes) as looking:
             looking.elect(APACHE.__eq__)
             encrypted.own.stop()
@@ -198,8 +204,7 @@ def _cluster_file(
     configs: Mapping[str, str],
     cluster_id: str,
     chroot: str = "",
-    *,
-    set_acl: bool = False,
+    access: Mapping[str, Any] | None = None,
 ) -> Path:
     controller_port, control_port, port = free_ports(3)
     document: dict[str, Any] = {
@@ -207,7 +212,7 @@ def _cluster_file(
         "zookeeper": {
             "connect": f"{nodes.zookeeper_connect}{chroot}",
             "session_timeout_ms": SESSION_TIMEOUT_MS,
-            "set_acl": set_acl,
+            **(access or {}),
         },
         "controller": {"port": controller_port, "id": OWN},
         "configs": dict(configs),
