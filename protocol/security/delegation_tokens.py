@@ -38,7 +38,7 @@ class DelegationToken(NamedTuple):
     """As whom its clients authenticate."""
     requester: Principal
     renewers: tuple[Principal, ...]
-    """Who may renew and expire it beside its owner."""
+    """Who may renew and expire it beside its owner and requester."""
     issue_ms: int
     max_ms: int
     """Until when it can be renewed."""
@@ -49,8 +49,11 @@ class DelegationToken(NamedTuple):
         return min(self.max_ms, self.expiry_ms) < now_ms
 
     def is_of(self, principal: Principal) -> bool:
-        """Tell whether a principal may renew it, and see it without an ACL."""
-        return principal == self.owner or principal in self.renewers
+        """Tell whether a principal may renew it, and see it without an ACL.
+
+        Source: TokenInformation.ownerOrRenewer, where who asked for it counts, too.
+        """
+        return principal in (self.owner, self.requester, *self.renewers)
 
 
 class _Written(Struct, kw_only=True):

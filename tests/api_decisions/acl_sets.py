@@ -15,7 +15,7 @@ from protocol.acls.model import (
     PermissionType,
     ResourcePattern,
 )
-from tests.api_decisions.names import GROUP, MISSING, TOPIC, TRANSACTION
+from tests.api_decisions.names import GROUP, MISSING, OWNER, TOPIC, TRANSACTION
 
 SEED: Final = 3921
 _NAMES: Final = {
@@ -23,6 +23,8 @@ _NAMES: Final = {
     AclResourceType.GROUP: GROUP,
     AclResourceType.CLUSTER: CLUSTER_NAME,
     AclResourceType.TRANSACTIONAL_ID: TRANSACTION,
+    AclResourceType.USER: f"User:{OWNER}",
+    AclResourceType.DELEGATION_TOKEN: "*",
 }
 
 
@@ -46,7 +48,7 @@ def _drawn(rng: random.Random) -> list[AclBinding]:
         pattern = PatternType.LITERAL
         if kind is not AclResourceType.CLUSTER:
             name = rng.choice((name, name, "*", name[:3], MISSING))
-            if name != "*":
+            if name[0] != "*":
                 pattern = rng.choice((PatternType.LITERAL, PatternType.PREFIXED))
         operation = rng.choice((*OPERATIONS[kind], AclOperation.ALL))
         permission = rng.choice((*(PermissionType.ALLOW,) * 3, PermissionType.DENY))

@@ -21,7 +21,16 @@ AUTHORIZATION: Final = frozenset(
         ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED,
     }
 )
-_NAMES: Final = ("name", "topic", "topic_name", "group_id", "key", "transactional_id", "user")
+_NAMES: Final = (
+    "name",
+    "topic",
+    "topic_name",
+    "group_id",
+    "key",
+    "transactional_id",
+    "user",
+    "principal_name",
+)
 _LEFT_OUT: Final = ("brokers", "configs", "current_voters", "observers")
 
 

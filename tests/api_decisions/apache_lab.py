@@ -31,6 +31,7 @@ sasl.enabled.mechanisms=PLAIN
 listener.name.clients.plain.sasl.jaas.config={plain} required {users};
 authorizer.class.name={authorizer}
 super.users=User:{admin};User:ANONYMOUS
+delegation.token.secret.key=secret
 log.dirs={root}/d1,{root}/d2
 auto.create.topics.enable=false
 offsets.topic.replication.factor=1

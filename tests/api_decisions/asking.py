@@ -10,7 +10,15 @@ from jbodlab.asking.rpc import BlockingClient
 from protocol.acls.model import AclBinding
 from protocol.acls.requests import EVERY_ACL, bindings_of
 from protocol.errors import ErrorCode
-from protocol.messages import acls, coordinators, group_offsets, metadata, producer_ids, topics
+from protocol.messages import (
+    acls,
+    coordinators,
+    delegation_tokens,
+    group_offsets,
+    metadata,
+    producer_ids,
+    topics,
+)
 from tests.api_decisions.answers import betrayed
 from tests.api_decisions.names import GROUP, OTHER_GROUP, OTHER_TOPIC, TOPIC, TRANSACTION
 from tests.api_decisions.questions import questions
@@ -32,7 +40,7 @@ def decided(
 
 
 def _prepared(admin: BlockingClient) -> bytes:
-    """Make topics, groups with offsets and a transactional id; return the first topic's id."""
+    """Make topics, groups, a transactional id, a token; return the first topic's id."""
     new = [
         topics.CreatableTopic(name=name, num_partitions=1, replication_factor=1)
         for name in (TOPIC, OTHER_TOPIC)
@@ -48,6 +56,12 @@ def _prepared(admin: BlockingClient) -> bytes:
         transactional_id=TRANSACTION, transaction_timeout_ms=60_000
     )
     _until(lambda: admin.request(began, 4).error_code == ErrorCode.NONE)
+    create = delegation_tokens.CreateDelegationTokenRequest(
+        owner_principal_type=None, owner_principal_name=None, max_lifetime_ms=-1
+    )
+    assert admin.request(create, 3).error_code == ErrorCode.NONE
+    describe = delegation_tokens.DescribeDelegationTokenRequest(owners=None)
+    _until(lambda: len(admin.request(describe, 3).tokens) == 1)
     return bytes(admin.request(asked, 12).topics[0].topic_id)
 
 

@@ -21,6 +21,7 @@ _CONFIGS = {
     "authorizer.class.name": STANDARD_AUTHORIZER,
     "super.users": f"User:broker;User:{ADMIN};User:ANONYMOUS",
     "auto.create.topics.enable": "false",
+    "delegation.token.secret.key": "secret",
     "offsets.topic.num.partitions": "1",
     "transaction.state.log.num.partitions": "1",
 }

@@ -7,6 +7,8 @@ from typing import Any, Final, NamedTuple
 TOPIC, OTHER_TOPIC, MISSING = "orders", "orders-old", "missing"
 """The first two are there."""
 GROUP, OTHER_GROUP, TRANSACTION = "readers", "others", "transfers"
+OWNER: Final = "bob"
+"""For whom tokens are wanted."""
 TOPICS: Final = (TOPIC, MISSING)
 """Of which most questions ask."""
 

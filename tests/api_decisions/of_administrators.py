@@ -8,6 +8,7 @@ from protocol.messages import (
     acls,
     cluster,
     configs,
+    delegation_tokens,
     elections,
     log_dirs,
     metadata,
@@ -17,7 +18,7 @@ from protocol.messages import (
     topic_partitions,
     topics,
 )
-from tests.api_decisions.names import MISSING, TOPIC, TOPICS, Question
+from tests.api_decisions.names import MISSING, OWNER, TOPIC, TOPICS, Question
 
 _BROKER, _LOGGER, _TOPIC_TYPE = 4, 8, 2
 
@@ -203,4 +204,26 @@ def of_the_cluster() -> list[Question]:
         Question("AlterReplicaLogDirs", log_dirs.AlterReplicaLogDirsRequest(dirs=[moved]), 2),
         Question("DescribeLogDirs", log_dirs.DescribeLogDirsRequest(topics=[]), 4),
         Question("DescribeQuorum", cluster.DescribeQuorumRequest(topics=quorum), 1),
+    ]
+
+
+def of_tokens() -> list[Question]:
+    """Ask about tokens of others, and for one of somebody else."""
+    owners = [
+        delegation_tokens.DescribeDelegationTokenOwner(principal_type="User", principal_name=name)
+        for name in (OWNER, "admin")
+    ]
+    describe = delegation_tokens.DescribeDelegationTokenRequest
+    create = delegation_tokens.CreateDelegationTokenRequest(
+        owner_principal_type="User", owner_principal_name=OWNER, max_lifetime_ms=-1
+    )
+    unknown = b"no token has this"
+    renew = delegation_tokens.RenewDelegationTokenRequest(hmac=unknown, renew_period_ms=-1)
+    expire = delegation_tokens.ExpireDelegationTokenRequest(hmac=unknown, expiry_time_period_ms=-1)
+    return [
+        Question("DescribeDelegationToken", describe(owners=owners), 3),
+        Question("DescribeDelegationToken of all", describe(owners=None), 3),
+        Question("RenewDelegationToken", renew, 2),
+        Question("ExpireDelegationToken", expire, 2),
+        Question("CreateDelegationToken", create, 3),
     ]

@@ -22,6 +22,7 @@ def questions(topic_id: bytes) -> list[Question]:
         *of_administrators.of_topics(),
         *of_administrators.of_configs(),
         *of_administrators.of_the_cluster(),
+        *of_administrators.of_tokens(),
     ]
     assert len({each.name for each in made}) == len(made)
     return made
