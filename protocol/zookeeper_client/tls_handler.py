@@ -16,6 +16,7 @@ _OF_HOSTS: Final = {62, 64}
 """OpenSSL's X509_V_ERR_HOSTNAME_MISMATCH and X509_V_ERR_IP_ADDRESS_MISMATCH."""
 _HINTS: Final = (
     ("WRONG_VERSION_NUMBER", "zookeeper.connect"),
+    ("UNEXPECTED_EOF", "zookeeper.connect"),
     ("PROTOCOL", "zookeeper.ssl.enabled.protocols"),
     ("CERTIFICATE", "zookeeper.ssl.keystore.location"),
     ("UNKNOWN_CA", "zookeeper.ssl.keystore.location"),
@@ -44,7 +45,9 @@ class TlsHandler(SequentialThreadingHandler):
         base: Any = super()
         connected: socket.socket = base.create_connection(address, timeout=timeout)
         try:
-            return self._make_context().wrap_socket(connected, server_hostname=hostname)
+            context = self._make_context()
+            context.sslsocket_class = _ToldSocket
+            return context.wrap_socket(connected, server_hostname=hostname)
         except (OSError, ValueError) as error:
             connected.close()
             text = f"TLS with ZooKeeper at {hostname}:{address[1]}: {_said(error)}"
@@ -58,6 +61,19 @@ class TlsHandler(SequentialThreadingHandler):
         base: Any = super()
         readable, writable, failed = base.select(rlist, wlist, xlist, 0 if held else timeout)
         return [*held, *(each for each in readable if each not in held)], writable, failed
+
+
+class _ToldSocket(ssl.SSLSocket):
+    """Tells what TLS 1.3 tells after the handshake: that a certificate was missed or not taken."""
+
+    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
+        """Receive; an alert is an OSError that says which setting to look at."""
+        try:
+            return super().recv(buflen, flags)
+        except ssl.SSLError as error:
+            if "ALERT" not in str(error.reason):
+                raise
+            raise OSError(errno.EPROTO, f"TLS with ZooKeeper: {_said(error)}") from error
 
 
 def _said(error: Exception) -> str:

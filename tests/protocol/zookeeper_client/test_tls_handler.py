@@ -86,6 +86,28 @@ def test_a_zookeeper_that_wants_a_certificate_or_speaks_another_version_is_told_
         connect(port, TRUSTING)
 
 
+def test_a_certificate_that_tls_1_3_misses_after_the_handshake_is_told_too() -> None:
+    with listening(server("required")) as port, connect(port, TRUSTING) as connected:
+        assert connected.version() == "TLSv1.3"
+        with pytest.raises(OSError, match=r"required: see zookeeper\.ssl\.keystore\.location"):
+            connected.recv(4)
+
+
+def test_a_zookeeper_that_closes_instead_of_shaking_hands_may_be_the_wrong_port() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def close_one() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(1 << 16)
+
+        thread = threading.Thread(target=close_one)
+        thread.start()
+        with pytest.raises(OSError, match=r"see zookeeper\.connect"):
+            connect(listener.getsockname()[1], TRUSTING)
+        thread.join(DEADLINE_S)
+
+
 def test_stores_that_cannot_be_read_any_more_are_a_connection_that_fails() -> None:
     def make() -> ssl.SSLContext:
         raise SecurityConfigError("zookeeper.ssl.truststore.location", "ca.pem cannot be read")
