@@ -1,8 +1,8 @@
 """aiokafka's producer and consumer as workloads: the library as people use it, unmodified.
 
-But for the pace at which it asks for metadata (``metadata_pace``). It retries by itself and tells
-only what became of it in the end. In a simulated world somebody has to give it that world's time
-and chance; nothing here does.
+But for the pace at which it asks for metadata (``metadata_pace``), and fetches again after an error
+(``fetch_pace``). It retries by itself and tells only what became of it in the end. In a simulated
+world somebody has to give it that world's time and chance; nothing here does.
 """
 
 # aiokafka has no stubs, and its own annotations leave much open.
@@ -45,6 +45,7 @@ from simulation.core.payload import (
 )
 from simulation.workload.aiokafka_start import ended, error_name, started
 from simulation.workload.consumer import ConsumerSettings
+from simulation.workload.fetch_pace import pace_fetches
 from simulation.workload.metadata_pace import pace_metadata
 from simulation.workload.pause import pause
 from simulation.workload.position_reset import PositionReset
@@ -306,7 +307,9 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
             **words,
         )
         # The library has no public way to its client.
-        pace_metadata(consumer._client, self._settings.retry_backoff_ms)  # noqa: SLF001
+        client, backoff_ms = consumer._client, self._settings.retry_backoff_ms  # noqa: SLF001
+        pace_metadata(client, backoff_ms)
+        pace_fetches(client, backoff_ms)
         return consumer
 
     async def _poll(self, consumer: Any) -> list[Read]:
