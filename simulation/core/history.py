@@ -127,6 +127,8 @@ class Txn(NamedTuple):
     """What it takes from: the records that were sent come from these, one from one, in order."""
     group: str = ""
     """Commits what was read, as this group's offsets; "": it reads nothing."""
+    is_alone: bool = False
+    """Each request of its producer before it was answered: none can come late and end it."""
 
 
 class Order(NamedTuple):

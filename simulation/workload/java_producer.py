@@ -62,12 +62,15 @@ class JavaProducer:
         self._session = TransactionSession(client.client_id, timeout_ms=TRANSACTION_TIMEOUT_MS)
         self._coordinator = Coordinator(client, client.client_id, TRANSACTION, progress)
         self._topic_id = b""
+        self.is_alone = True
+        """Whether its coordinator answered all it was asked: nothing is under way still."""
 
     async def initialize(self) -> bool:
         """Get an id and an epoch, which ends what is open; False: not this time."""
         done = await self._coordinator.insist(
             self._session.initialize, _INIT_VERSION, code_in, for_ms=_INITIALIZE_MS_MAX
         )
+        self.is_alone &= not done.may_be_done
         if done.code is ErrorCode.NONE:
             self._session.initialized(done.answer)
         return done.code is ErrorCode.NONE
@@ -119,6 +122,7 @@ class JavaProducer:
             code_in,
             for_ms=self._settings.delivery_timeout_ms,
         )
+        self.is_alone &= not done.may_be_done
         if done.code is not ErrorCode.NONE:
             return done.code
         self._session.ended(done.answer)

@@ -79,7 +79,7 @@ class JavaTransactionsWorkload:
         self._made, self._begun = made.stop, self._begun + 1
         sends = sends_in_turn(self._number, made, topic, partitions)
         is_aborted = bool(self._aborts_every) and self._begun % self._aborts_every == 0
-        txn = Txn(self._client.client_id, sends)
+        txn = Txn(self._client.client_id, sends, is_alone=self._producer.is_alone)
         with self._history.begin(self._client.client_id, Function.TXN, txn) as ending:
             sent = await self._producer.send(sends)
             if isinstance(sent, ErrorCode):

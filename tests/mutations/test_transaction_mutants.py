@@ -15,6 +15,7 @@ from simulation.workload.aiokafka_clients import AiokafkaConsumerWorkload
 from simulation.workload.clients import addresses_of
 from simulation.workload.consumer import ConsumerSettings
 from simulation.workload.group_consumer import GroupConsumerSettings, GroupConsumerWorkload
+from simulation.workload.java_transactions import JavaTransactionsWorkload
 from simulation.workload.producer import ProducerSettings
 from simulation.workload.transactional_producer import (
     TransactionalProducerWorkload,
@@ -126,6 +127,25 @@ async def test_a_commit_that_its_coordinator_aborts(is_broken: bool) -> None:
         await payer(trial, 1, records_max=4).run()
 
         findings = await trial.findings()
+
+    assert findings == (["transactions"] if is_broken else [])
+
+
+@broken_or_not
+async def test_commits_that_are_refused_without_need(is_broken: bool) -> None:
+    trial = await with_coordinators()
+    if is_broken:
+        turn_into(transaction_mutants.RefusingShard, host_of(trial, TRANSACTION_STATE).shard)
+    settings = ProducerSettings(topic="orders", batch_records=2)
+    writer = JavaTransactionsWorkload(
+        1, trial.new_client("payer"), trial.history, settings, trial.clock, aborts_every=0
+    )
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(writer.run())
+        await asyncio.sleep(1)
+        writer.stop()
+
+    findings = await trial.findings()
 
     assert findings == (["transactions"] if is_broken else [])
 

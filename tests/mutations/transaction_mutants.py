@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from broker.coordinators.shard_host import ShardHost
-from broker.core.coordination import Decided, Waiter
+from broker.core.coordination import Answer, Decided, Waiter
 from broker.core.groups.group_offsets import GroupOffsets
 from broker.core.producers import ProducerStates
 from broker.core.transaction_state.end import EndAsked
-from broker.core.transaction_state.shard import TransactionShard
+from broker.core.transaction_state.shard import Initialized, TransactionShard
 from broker.core.transactions import EndedTransaction, EndedTransactions
+from protocol.errors import ErrorCode
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader
 
@@ -46,6 +47,25 @@ class AbortingShard(TransactionShard):
         wall_ms: int,
     ) -> Decided:
         asked = asked._replace(is_commit=False)
+        return super().end(
+            waiter, transactional_id, asked, new_producer_id=new_producer_id, wall_ms=wall_ms
+        )
+
+
+class RefusingShard(TransactionShard):
+    """Says of each transaction that is to be committed that it is not open."""
+
+    def end(
+        self,
+        waiter: Waiter,
+        transactional_id: str,
+        asked: EndAsked,
+        *,
+        new_producer_id: int,
+        wall_ms: int,
+    ) -> Decided:
+        if asked.is_commit:
+            return Decided(answers=[Answer(waiter, Initialized(ErrorCode.INVALID_TXN_STATE))])
         return super().end(
             waiter, transactional_id, asked, new_producer_id=new_producer_id, wall_ms=wall_ms
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.outcomes import (
@@ -22,6 +23,9 @@ from simulation.core.checkers.spans import Span
 from simulation.core.history import Kind, Txn
 
 NAME: Final = "transactions"
+TIMEOUT_US_MIN: Final = 3_000_000
+"""No transaction of a workload is aborted by its coordinator sooner: its producer says so."""
+_NOT_OPEN: Final = ErrorCode.INVALID_TXN_STATE.name
 
 
 def check_transactions(evidence: Evidence) -> list[Violation]:
@@ -35,7 +39,7 @@ def check_transactions(evidence: Evidence) -> list[Violation]:
         for span, txn in spans
         for text in _faults(span, txn, outcomes)
     ]
-    return [*found, *_reversed(spans)]
+    return [*found, *_refused(spans, evidence), *_reversed(spans)]
 
 
 def _faults(span: Span, txn: Txn, outcomes: Outcomes) -> Iterator[str]:
@@ -65,6 +69,24 @@ def _faults(span: Span, txn: Txn, outcomes: Outcomes) -> Iterator[str]:
                     f"G1b: of {_name(txn)} record {committed[0]} is committed, and record "
                     f"{missing} is {_state(missing, outcomes)}"
                 )
+
+
+def _refused(spans: list[tuple[Span, Txn]], evidence: Evidence) -> Iterator[Violation]:
+    """Find commits that a coordinator refused though nobody can have ended the transaction.
+
+    Its records are acknowledged by then, so that a coordinator had to know of it. By a clock that
+    was changed it may have lasted longer.
+    """
+    for span, txn in () if evidence.samples.clock_skews else spans:
+        lasted_us = span.end.at_us - span.begin.at_us
+        is_refused = span.end.kind is Kind.INFO and span.end.error == _NOT_OPEN
+        if is_refused and txn.is_alone and lasted_us < TIMEOUT_US_MIN:
+            yield Violation(
+                NAME,
+                span.end.at_us,
+                f"needless refusal: the commit of {_name(txn)} was answered with {_NOT_OPEN} after "
+                f"{lasted_us / 1000:.0f} ms, and nobody else can have ended it",
+            )
 
 
 def _reversed(spans: list[tuple[Span, Txn]]) -> Iterator[Violation]:

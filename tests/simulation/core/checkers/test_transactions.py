@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from simulation.core.checkers.transactions import check_transactions
+import pytest
+
+from simulation.core.checkers.transactions import TIMEOUT_US_MIN, check_transactions
 from simulation.core.history import Txn
-from simulation.core.samples import Damage
+from simulation.core.samples import ClockSkew, Damage
+from simulation.workload import java_producer, transactional_producer
 from tests.simulation.core.checkers.build import TP
 from tests.simulation.core.checkers.transaction_story import OTHER, TransactionStory, send
 
@@ -106,3 +109,41 @@ def test_nothing_is_promised_once_a_coordinator_may_have_forgotten() -> None:
     story.ended_log((7, 1), "abort")
 
     assert texts(story) == []
+
+
+def test_a_commit_that_is_refused_without_need_is_told() -> None:
+    story = TransactionStory()
+    story.refused_commit(after_s=0.5)
+
+    assert texts(story) == [
+        "needless refusal: the commit of the transaction of writer from record 1 on was answered "
+        "with INVALID_TXN_STATE after 500 ms, and nobody else can have ended it"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("after_s", "is_alone", "error"),
+    [
+        pytest.param(3, True, "INVALID_TXN_STATE", id="its coordinator may have aborted it"),
+        pytest.param(0.5, False, "INVALID_TXN_STATE", id="an older request may have come late"),
+        pytest.param(0.5, True, "PRODUCER_FENCED", id="another code"),
+    ],
+)
+def test_a_commit_may_be_refused(after_s: float, is_alone: bool, error: str) -> None:
+    story = TransactionStory()
+    story.refused_commit(after_s, is_alone=is_alone, error=error)
+
+    assert texts(story) == []
+
+
+def test_by_a_changed_clock_a_transaction_may_have_lasted_longer() -> None:
+    story = TransactionStory()
+    story.samples.clock_skews.append(ClockSkew(0, "broker-1", 60_000))
+    story.refused_commit(after_s=0.5)
+
+    assert texts(story) == []
+
+
+def test_no_producer_of_a_workload_has_its_transactions_aborted_sooner() -> None:
+    for module in (java_producer, transactional_producer):
+        assert module.TRANSACTION_TIMEOUT_MS * 1000 >= TIMEOUT_US_MIN

@@ -28,6 +28,16 @@ class TransactionStory(Story):
         """One that was answered as committed."""
         self.begin_txn(*sends, client=client).ok(Txn(client, sends))
 
+    def refused_commit(
+        self, after_s: float, *, is_alone: bool = True, error: str = "INVALID_TXN_STATE"
+    ) -> None:
+        """One whose record was acknowledged, and whose commit was refused so much later."""
+        self.at(1)
+        txn = Txn("writer", (send(1, 0),), is_alone=is_alone)
+        committing = self.history.begin("writer", Function.TXN, txn)
+        self.at(1 + after_s)
+        committing.unknown(error)
+
     def transform(self, offsets: list[int], *sends: Send) -> None:
         """One that makes a result of each of these records, which was answered as committed."""
         read = Read(TP, 0, records=tuple((offset, 100 + offset) for offset in offsets))
