@@ -39,6 +39,7 @@ from protocol.messages.log_dirs import (
     AlterReplicaLogDirTopic,
     DescribeLogDirsRequest,
 )
+from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.messages.producer_ids import InitProducerIdRequest
 from protocol.messages.topics import (
@@ -312,3 +313,13 @@ async def test_who_may_do_everything_with_the_cluster_deletes_topics_as_in_kraft
     broker = secured(allow(AclOperation.ALL))
     await broker.ask(there, 6, peer=ALICE)
     assert len(broker.controller.forwarded) == 1
+
+
+async def test_a_topic_by_its_id_in_a_version_of_metadata_that_takes_names_is_told_so_to_all() -> (
+    None
+):
+    by_id = MetadataRequest(topics=[MetadataRequestTopic(topic_id=SECRET_ID, name=None)])
+    assert codes(await secured().ask(by_id, 10, peer=ALICE)) == {
+        ErrorCode.NONE,
+        ErrorCode.INVALID_REQUEST,
+    }
