@@ -125,7 +125,10 @@ class Turns:
 
 
 class Hold:
-    """Puts collections off while there is large work; one for the process, as collections are."""
+    """Puts collections off while there is large work; one for the process, as collections are.
+
+    Works of a loop end with it: the next loop's begin anew.
+    """
 
     def __init__(self, blocks_until_collected: int = BLOCKS_UNTIL_COLLECTED) -> None:
         self.is_on = False
@@ -133,9 +136,13 @@ class Hold:
         self._works_count = self._turns_count = 0
         self._was_collecting = False
         self._blocks_max = 0
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     def begin(self) -> None:
         """Begin one work."""
+        loop = _running_loop()
+        if loop is not self._loop:
+            self._loop, self._works_count = loop, 0
         self._works_count += 1
         if not self.is_on:
             self.is_on = True
