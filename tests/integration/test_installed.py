@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from analytics.cache import cache_folder
 from jbodlab.errors import ExitCode
 from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
@@ -44,7 +45,9 @@ class Installed:
         # Libraries only: what .pth files say, such as where the repository is, does not hold there.
         path = [folder / "project", *([] if libraries is None else [libraries])]
         own = {"PYTHONPATH": os.pathsep.join(map(str, path)), "HOME": str(folder)}
-        self._environment = {**os.environ, **own}
+        # Java's classes are kept once for all reports of this Spark, which takes it a minute.
+        kept = {"XDG_CACHE_HOME": str(cache_folder().parent)}
+        self._environment = {**os.environ, **own, **kept}
 
     def install(self) -> None:
         """Install the wheel alone on this Python."""
