@@ -181,16 +181,17 @@ def _delete_topics(access: Access, request: Any, _version: int) -> Ruling:
     if access.may_cluster(Op.DELETE, logs=False):
         return Ruling(request)
 
-    def may(entry: Any) -> bool:
-        name = entry if isinstance(entry, str) else entry.name
-        if name is None:
-            return access.may_topic_id(Op.DELETE, bytes(entry.topic_id))
+    def may_named(name: str) -> bool:
         if not access.may(Op.DESCRIBE, Kind.TOPIC, name):
             return False
         return not access.metadata.has_topic(name) or access.may(Op.DELETE, Kind.TOPIC, name)
 
-    array = "topics" if request.topics else "topic_names"
-    return split(request, array, may, partial(failed, Kind.TOPIC))
+    def may(entry: Any) -> bool:
+        named = entry.name is not None
+        return may_named(entry.name) if named else access.may_topic_id(Op.DELETE, entry.topic_id)
+
+    asked, ask = ("topics", may) if request.topics else ("topic_names", may_named)
+    return split(request, asked, ask, partial(failed, Kind.TOPIC))
 
 
 def _offset_for_leader_epoch(access: Access, request: Any, version: int) -> Ruling:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from protocol.connection import Peer
 from protocol.transport.arrivals import Arrival, serve_at_once
 from protocol.transport.connection_watch import ConnectionLimits
 from tests.deadlines import DEADLINE_S
@@ -19,7 +20,7 @@ def limits(*arrivals: Arrival) -> ConnectionLimits:
 
 
 def test_by_default_everybody_is_let_in() -> None:
-    assert serve_at_once(HOST) == Arrival(0, is_refused=False)
+    assert serve_at_once(Peer(HOST, 50_000)) == Arrival(0, is_refused=False)
 
 
 async def test_a_connection_that_waits_is_served_after_one_that_came_later() -> None:
