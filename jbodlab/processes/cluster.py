@@ -77,6 +77,9 @@ class Cluster(Layout):
 
     def __init__(self, config_path: Path, command_prefix: Sequence[str] = ()) -> None:
         file = spec_file(config_path)
+        if not file.exists():
+            words = "there is no such file: `jbodlab init` writes one, --config names another"
+            raise LabError(ExitCode.BAD_CONFIG, f"{file}: {words}")
         try:
             self.spec: ClusterSpec = load_cluster_spec(file)
         except SpecError as error:

@@ -231,10 +231,12 @@ def test_all_mistakes_of_the_cluster_file_are_told(tmp_path: Path) -> None:
     ]
 
 
-def test_a_missing_cluster_file_is_one_line(tmp_path: Path) -> None:
-    result = jbodlab("up", "--config", str(tmp_path / "none.yaml"))
+def test_a_missing_cluster_file_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+    file = tmp_path / "none.yaml"
+    result = jbodlab("up", "--config", str(file))
     assert result.exit_code == ExitCode.BAD_CONFIG
-    assert "none.yaml" in result.stderr
+    words = "there is no such file: `jbodlab init` writes one, --config names another"
+    assert result.stderr == f"jbodlab: {file}: {words}\n"
 
 
 @pytest.mark.parametrize(
