@@ -72,8 +72,9 @@ class JavaTransformWorkload(JavaMemberWorkload):
         self._made = made.stop
         partitions = await self._producer.partitions()
         sends = sends_in_turn(self._workload_number, made, self._writing.topic, partitions)
-        txn = Txn(self._client.client_id, sends, reads, self.group)
-        with self._history.begin(self._client.client_id, Function.TXN, txn) as ending:
+        client_id, is_alone = self._client.client_id, self._producer.is_alone
+        txn = Txn(client_id, sends, reads, self.group, is_alone=is_alone)
+        with self._history.begin(client_id, Function.TXN, txn) as ending:
             sent = await self._written(sends, reads)
             if isinstance(sent, ErrorCode):
                 self._has_id = await self._producer.give_up(sent)
