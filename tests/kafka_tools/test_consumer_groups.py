@@ -19,9 +19,9 @@ def created(lab: Lab, topic: str) -> str:
     return topic
 
 
-def produced(tools: KafkaTools, topic: str, *lines: str) -> None:
+def produced(tools: KafkaTools, topic: str, *lines: str, options: str = "") -> None:
     text = "".join(f"{line}\n" for line in lines)
-    printed = tools.run(f"kafka-console-producer --topic {topic}", stdin=text)
+    printed = tools.run(f"kafka-console-producer --topic {topic} {options}", stdin=text)
     assert (printed.code, printed.err) == (0, "")
 
 
@@ -39,9 +39,13 @@ def consumed(tools: KafkaTools, topic: str, group: str, count: int) -> list[str]
 
 def test_a_group_goes_on_where_it_was_and_is_told_of(tools: KafkaTools, created: str):
     group = f"of-{created}"
-    produced(tools, created, "one", "two")
+    option = "--property" if tools.release.startswith("3.") else "--reader-property"
+    keyed = f"{option} parse.key=true {option} key.separator=:"
+    # One in each of the two partitions: of one without any, a consumer that is done may not know
+    # yet where it begins, and commits nothing.
+    produced(tools, created, "a:one", "d:two", options=keyed)
     assert consumed(tools, created, group, 2) == ["one", "two"]
-    produced(tools, created, "three")
+    produced(tools, created, "a:three", options=keyed)
     assert consumed(tools, created, group, 1) == ["three"]
 
     listed = tools.run("kafka-consumer-groups --list --state")
@@ -53,9 +57,7 @@ def test_a_group_goes_on_where_it_was_and_is_told_of(tools: KafkaTools, created:
     )
     rows = [line.split()[:6] for line in described.lines if line.startswith(group)]
     lags = {row[2]: row[3:] for row in rows}
-    assert sorted(lags) == ["0", "1"]
-    assert sum(int(offset) for offset, _, _ in lags.values()) == 3
-    assert all(offset == end and lag == "0" for offset, end, lag in lags.values())
+    assert lags == {"0": ["2", "2", "0"], "1": ["1", "1", "0"]}
 
     deleted = tools.run(f"kafka-consumer-groups --delete --group {group}")
     assert deleted.out == (f"Deletion of requested consumer groups ('{group}') was successful.\n")
