@@ -255,7 +255,6 @@ class News:
                 await self._zookeeper.children(folder, watch)
                 is_kept = True
         if is_kept:
-            self._due.pop(self._look_at_acls, None)  # What is new by now is seen now.
             up_to = self._own_writes.up_to
             post(AclsRead(await read_acls(self._zookeeper), up_to))
 

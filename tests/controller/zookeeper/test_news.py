@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -33,21 +33,43 @@ from protocol.messages.elections import ElectLeadersRequest
 from protocol.messages.reassignments import AlterPartitionReassignmentsRequest
 from protocol.messages.topics import DeleteTopicsRequest
 from protocol.zookeeper import paths
+from protocol.zookeeper_client.port import Found
 from tests.controller.zookeeper.lab import (
     LISTENER,
     TOPIC_ID,
     broker_znode,
-    connected,
     put_topic,
     server_with_brokers,
 )
 from tests.protocol.zookeeper_client.fake_zookeeper import FakeServer, FakeZookeeper
 
 
+class Crowded(FakeZookeeper):
+    """Another one may change ACLs just before notices of the other kind are looked for."""
+
+    meets_another = False
+
+    async def find(self, path: str, watch: Callable[[], None] | None = None) -> Found | None:
+        """As the port says."""
+        if path == paths.ACL_CHANGES[1] and self.meets_another:
+            self.meets_another = False
+            self.change_acls("b")
+        return await super().find(path, watch)
+
+    def change_acls(self, user: str) -> None:
+        """Write what a broker of Apache Kafka writes."""
+        entry = f'{{"principal":"User:{user}","permissionType":"Allow","operation":"Read"'
+        self.server.put(
+            "/kafka-acl/Topic/t", f'{{"version":1,"acls":[{entry},"host":"*"}}]}}'.encode()
+        )
+        self.put_sequential(f"{paths.ACL_CHANGES[0]}/acl_changes_", b"Topic:t")
+
+
 class Lab:
     def __init__(self) -> None:
         self.server: FakeServer = server_with_brokers(b1=9091, b4=9094)
-        self.zookeeper: FakeZookeeper = connected(self.server)
+        self.zookeeper = Crowded(self.server)
+        self.zookeeper.start()
         session = self.zookeeper.session or 0
         self.server.put(paths.CONTROLLER, b"{}", owner=session)
         self.own_writes = OwnWrites()
@@ -159,6 +181,18 @@ async def test_acls_are_read_again_when_a_broker_changes_some() -> None:
         lab.zookeeper.put_sequential("/kafka-acl-changes/acl_changes_", b"TransactionalId:t")
         (told,) = await lab.settle()
         assert [acl.pattern.name for acl in told.acls] == ["app-"]
+
+
+async def test_acls_that_change_while_some_are_looked_for_hide_no_later_change() -> None:
+    async with followed() as lab:
+        for folder in paths.ACL_CHANGES:
+            lab.server.put(folder, b"")
+        await lab.settle()
+        lab.zookeeper.meets_another = True
+        lab.zookeeper.change_acls("a")
+        assert [each.principal for each in (await lab.settle())[-1].acls] == ["User:b"]
+        lab.zookeeper.change_acls("c")
+        assert [each.principal for each in (await lab.settle())[-1].acls] == ["User:c"]
 
 
 async def test_what_old_tools_write_is_asked_for() -> None:
