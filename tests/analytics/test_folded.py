@@ -64,7 +64,7 @@ def test_a_file_is_of_the_table_that_its_folder_names(file: str, table: str) -> 
     assert table_of(file) == table
 
 
-@pytest.mark.sampled_among("whole reports", kept=1)
+@pytest.mark.sampled_among("whole reports", kept=0)
 def test_only_what_is_new_is_read_and_tables_are_those_of_all(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -97,7 +97,7 @@ def test_only_what_is_new_is_read_and_tables_are_those_of_all(
     assert not (at_once / ODD).exists()
 
 
-@pytest.mark.sampled_among("whole reports", kept=1)
+@pytest.mark.sampled_among("whole reports", kept=0)
 def test_a_file_that_is_gone_stays_known_and_one_that_shrank_has_all_read_again(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -130,7 +130,7 @@ def test_lines_are_counted_ahead_only_in_files_that_are_not_read_again(
         assert only_new(spark, source, str(dump), str(out)).kept_lines == {"request": 1}
 
 
-@pytest.mark.sampled_among("whole reports", kept=1)
+@pytest.mark.sampled_among("whole reports", kept=0)
 def test_after_a_report_of_everything_all_is_read_again(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -95,7 +95,7 @@ def compiled_and_adaptive_plans(spark: SparkSession) -> int:
     return sum("AdaptiveSparkPlan" in plan and "*(1)" in plan for plan in plans)
 
 
-@pytest.mark.sampled_among("whole reports", kept=1)
+@pytest.mark.sampled_among("whole reports", kept=0)
 def test_a_dump_becomes_tables_and_what_does_not_fit_is_kept(
     spark_in_production: SparkSession, tmp_path: Path
 ) -> None:

@@ -19,7 +19,7 @@ from analytics.schema import TABLE_SCHEMAS
 from tests.analytics.frames import made
 
 
-@pytest.mark.sampled_among("tables of a report", kept=7)
+@pytest.mark.sampled_among("tables of a report", kept=5)
 def test_each_result_is_made_from_tables_that_there_are(spark: SparkSession) -> None:
     results = {**PLAIN, **ANSWERS, "plan_scores": plan_step(made(spark, [], PLAN))}
     assert set(RESULTS) - results.keys() == {"checks"}

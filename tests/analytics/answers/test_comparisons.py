@@ -9,7 +9,7 @@ from analytics.transforms.runs import runs
 from protocol.metrics.rows import RowOrigin
 from tests.analytics.frames import EVENT, LATENCY, LOG_DIR, changed, frame_of, made, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 SAMPLES = "cluster_id string, run_id string, seed bigint, measure string, value double"
 
 

@@ -5,7 +5,7 @@ from analytics.answers.failed_log_dirs import failed_log_dirs
 from analytics.transforms.failovers import failover_steps, failovers
 from tests.analytics.frames import EVENT, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 def test_a_failure_is_of_the_log_dir_that_its_broker_named(spark: SparkSession) -> None:

@@ -6,7 +6,7 @@ from analytics.facts.buckets import with_event_time
 from analytics.facts.log_dirs import log_dir_facts
 from tests.analytics.frames import LOG_DIR, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 def test_log_dirs_are_weighed_in_each_bucket_and_those_offline_do_not_count(

@@ -4,7 +4,7 @@ from pyspark.sql import SparkSession
 from analytics.answers.inequality import gini, largest_by_mean
 from tests.analytics.frames import made
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 @pytest.mark.parametrize(

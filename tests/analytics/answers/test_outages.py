@@ -8,7 +8,7 @@ from analytics.transforms.failovers import failover_steps, failovers
 from protocol.metrics.rows import ClientRow, FailoverEventRow, LogDirRow, ReplicaRow
 from tests.analytics.frames import CLIENT, EVENT, LOG_DIR, REPLICA, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 COLUMNS = ("seen_by", "began_ms", "ended_ms", "duration_ms", "leader_before", "leader_after")
 
 

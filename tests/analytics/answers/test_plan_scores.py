@@ -9,7 +9,7 @@ from analytics.transforms.log_dirs import log_dirs
 from analytics.transforms.partitions import partitions
 from tests.analytics.frames import LOG_DIR, REPLICA, changed, frame_of, made, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 def test_a_plan_is_scored_by_what_log_dirs_hold_before_and_after(

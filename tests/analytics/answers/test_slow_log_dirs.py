@@ -10,7 +10,7 @@ from analytics.facts.latencies import latency_facts
 from analytics.transforms.failovers import failover_steps, failovers
 from tests.analytics.frames import EVENT, LATENCY, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 def scores(spark: SparkSession, took_us: list[tuple[int, str, int]]) -> DataFrame:

@@ -6,7 +6,7 @@ from analytics.transforms.moves import moves
 from protocol.metrics.rows import LatencyScope, MetricRow, MoveState, Operation
 from tests.analytics.frames import LATENCY, MOVE, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 def produced(at_ms: int, us: int, broker_id: int = 1) -> MetricRow:

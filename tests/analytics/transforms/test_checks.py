@@ -11,7 +11,7 @@ from analytics.transforms.checks import (
 )
 from tests.analytics.frames import LOG_DIR, changed, frame_of, made, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 def test_lines_set_aside_are_counted_by_table_and_reason(spark: SparkSession) -> None:

@@ -5,7 +5,7 @@ from analytics.transforms.failovers import failover_durations, failover_steps, f
 from protocol.metrics.rows import FailoverEventRow, FailoverStep, RowOrigin
 from tests.analytics.frames import EVENT, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 STORY = [
     changed(EVENT, at_ms=1000, partition_count=4, detail="/d1: append: eio"),

@@ -4,7 +4,7 @@ from pyspark.sql import SparkSession
 from analytics.transforms.latencies import latencies
 from tests.analytics.frames import LATENCY, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 def test_histograms_of_all_intervals_are_summed_before_a_quantile_is_read(

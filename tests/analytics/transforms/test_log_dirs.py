@@ -5,7 +5,7 @@ from analytics.transforms.log_dirs import append_rates, log_dirs, replicas_by_lo
 from protocol.metrics.rows import RowOrigin
 from tests.analytics.frames import LOG_DIR, REPLICA, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 def test_a_log_dir_is_shown_at_its_last_sample(spark: SparkSession) -> None:

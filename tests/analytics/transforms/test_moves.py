@@ -5,7 +5,7 @@ from analytics.transforms.moves import moves
 from protocol.metrics.rows import MoveState
 from tests.analytics.frames import MOVE, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 def test_a_move_is_shown_as_it_ended_with_its_rate(spark: SparkSession) -> None:

@@ -4,7 +4,7 @@ from pyspark.sql import SparkSession
 from analytics.transforms.partitions import partitions
 from tests.analytics.frames import REPLICA, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 def test_all_partitions_are_measured_over_the_time_of_the_run_and_the_busiest_comes_first(

@@ -5,7 +5,7 @@ from analytics.transforms.recoveries import client_recoveries
 from protocol.metrics.rows import ClientRow, FailoverStep, MetricRow
 from tests.analytics.frames import CLIENT, EVENT, REPLICA, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 EVENTS = [
     changed(EVENT, at_ms=10_000, detail="/d1: append: eio"),

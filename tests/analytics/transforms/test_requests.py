@@ -4,7 +4,7 @@ from pyspark.sql import SparkSession
 from analytics.transforms.requests import requests
 from tests.analytics.frames import REQUEST, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 def test_rates_are_over_the_whole_time_of_a_broker(spark: SparkSession) -> None:

@@ -5,7 +5,7 @@ from analytics.transforms.runs import runs
 from protocol.metrics.rows import RowOrigin
 from tests.analytics.frames import LOG_DIR, changed, frame_of, picked
 
-pytestmark = pytest.mark.sampled_among("tables of a report", kept=7)
+pytestmark = pytest.mark.sampled_among("tables of a report", kept=5)
 
 
 def test_a_run_covers_its_own_samples_and_the_latest_comes_last(spark: SparkSession) -> None:
