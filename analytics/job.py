@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial, reduce
 from operator import attrgetter
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
@@ -124,7 +124,7 @@ def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted())
                 is_new = wanted.is_only_new
                 folding = only_new(spark, source, dump, out) if is_new else whole(source)
                 made = work_off(executor, _steps(spark, folding, tables, wanted))
-                found = collected(_shown(tables), PAGE_ROWS_MAX)
+                found = collected(_shown(made), PAGE_ROWS_MAX)
                 page = not wanted.is_plain and _write_page(tables, found)
                 _remember(folding, tables)
                 tables.publish((*RESULTS, ODD, FOLDED))
@@ -194,19 +194,19 @@ def _remember(folding: Folding, tables: Tables) -> None:
         tables.forget(ODD)
 
 
-def _shown(tables: Tables) -> Rows:
+def _shown(made: Mapping[str, Any]) -> Rows:
     """Return what the report and its page show: all results, and facts of the latest run."""
-    facts = [name for name in (*SHOWN_FACTS, SLOWNESS) if tables.has(f"facts/{name}")]
-    is_latest = _is_latest(tables) if facts else F.lit(1) == 1
-    return {name: tables.stored(name) for name in RESULTS if tables.has(name)} | {
-        name: tables.stored(f"facts/{name}").where(is_latest) for name in facts
+    facts = [name for name in (*SHOWN_FACTS, SLOWNESS) if f"facts/{name}" in made]
+    is_latest = _is_latest(made["runs"]) if facts else F.lit(1) == 1
+    return {name: made[name] for name in RESULTS if name in made} | {
+        name: made[f"facts/{name}"].where(is_latest) for name in facts
     }
 
 
-def _is_latest(tables: Tables) -> Column:
+def _is_latest(runs: DataFrame) -> Column:
     """Return the condition that a row is of the latest run; of none where there is none."""
     last = F.max_by(F.struct(*c.RUN), c.LAST_MS).alias("last")
-    [found] = tables.stored("runs").agg(last).collect()
+    [found] = runs.agg(last).collect()
     latest = found["last"] or dict.fromkeys(c.RUN)
     conditions = [F.col(name) == F.lit(latest[name]) for name in c.RUN]
     return reduce(lambda one, other: one & other, conditions)

@@ -6,18 +6,17 @@ It changes nothing itself. Source: ConfigAdminManager.scala.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Final, TypeVar
 
 from broker.context import Context
 from protocol.configs.broker import BROKER_KEYS
-from protocol.configs.changes import AlterConfigOp, apply_changes, check_ops, outcome
+from protocol.configs.changes import AlteredResource, apply_changes, asked_ops, check_ops, outcome
 from protocol.configs.listener_keys import STORES, key_of_all
 from protocol.configs.messages import DELEGATION_TOKENS, alter_response
-from protocol.configs.parsing import set_texts
 from protocol.configs.reconfiguration import check_broker_change
-from protocol.configs.types import ResourceType
+from protocol.configs.types import ResourceType, set_texts
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import broker_id_from_text
 from protocol.messages.configs import (
@@ -71,20 +70,18 @@ async def answer_each(
 
 def check_own_stores(
     context: Context,
-    ops: Sequence[AlterConfigOp],
-    widen: Callable[[Mapping[str, str], Sequence[AlterConfigOp]], Sequence[AlterConfigOp]],
+    asked: AlteredResource,
 ) -> None:
-    """Check the stores of listeners that ops would have this broker use: it alone reads its files.
-
-    ``widen`` gives all ops that follow from those of the request, by what is set now.
+    """Check the stores of listeners that this broker would have to use: it alone reads its files.
 
     Raises:
         KafkaError: they may not be.
     """
-    check_ops(ops)
     overrides = context.broker_configs.overrides
     current = set_texts(overrides.dynamic)
-    changes = outcome(BROKER_KEYS, current, widen(current, ops))
+    ops = asked_ops(asked, current)
+    check_ops(ops)
+    changes = outcome(BROKER_KEYS, current, ops)
     if not any(key_of_all(name) in STORES for name in changes):
         return
     static, defaults = set_texts(overrides.static), set_texts(overrides.dynamic_default)

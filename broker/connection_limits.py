@@ -6,6 +6,7 @@ Source: SocketServer.scala ConnectionQuotas.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from broker.core.client_quotas.connection_rates import ConnectionRates
 from broker.doors import Doors
@@ -15,7 +16,7 @@ from protocol.configs.connection_counts import counts_by_address
 from protocol.configs.parsing import BrokerOverrides
 from protocol.connection import Peer
 from protocol.transport.arrivals import Arrival, Arrive
-from protocol.transport.connection_watch import ConnectionLimits
+from protocol.transport.connection_watch import ConnectionLimits, connection_limits
 from protocol.transport.rpc_server import RpcServer
 
 
@@ -47,12 +48,10 @@ def connection_counts(
     Where there are several listeners, what clients take leaves the nodes' one alone. ``arrive``
     tells what becomes of a connection beside that.
     """
-    return ConnectionLimits(
-        idle_ms_max=config.connections_max_idle_ms,
-        count_max=config.max_connections,
+    return replace(
+        connection_limits(config),
         count_max_of={name: each.max_connections for name, each in at_listeners.items()},
         spared=spared_listener(at_listeners),
-        count_per_host_max=config.max_connections_per_ip,
         arrive=arrive,
         count_max_of_host=counts_by_address(config.max_connections_per_ip_overrides),
     )

@@ -15,8 +15,8 @@ from broker.node_connections import NodeConnections
 from protocol.cluster_file.spec import BrokerSpec
 from protocol.configs.broker import BrokerConfig
 from protocol.configs.listener_keys import STORES
-from protocol.configs.parsing import BrokerOverrides, broker_config, set_texts
-from protocol.configs.types import field_name
+from protocol.configs.parsing import BrokerOverrides, broker_config
+from protocol.configs.types import field_name, set_texts
 from protocol.errors import KafkaError
 from protocol.security.doors import door_of
 from protocol.security.listeners import Listener, configs_at

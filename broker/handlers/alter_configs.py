@@ -7,6 +7,7 @@ Versions: 0-2.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from broker.config_resources import (
     FORWARD_TIMEOUT_MS,
@@ -16,8 +17,6 @@ from broker.config_resources import (
 )
 from broker.context import Context
 from broker.handlers import handles
-from protocol.configs.changes import AlterConfigOp, replacing
-from protocol.configs.types import AlterOperation
 from protocol.messages.configs import (
     AlterConfigsRequest,
     AlterConfigsResource,
@@ -42,10 +41,7 @@ async def handle(
         )
         return answer.responses
 
-    def check_own(asked: AlterConfigsResource) -> None:
-        ops = [AlterConfigOp(one.name, AlterOperation.SET, one.value) for one in asked.configs]
-        check_own_stores(context, ops, replacing)
-
+    check_own = partial(check_own_stores, context)
     responses = await answer_each(
         context.broker_id, request.resources, _refuse_loggers, check_own, forward
     )

@@ -8,6 +8,7 @@ Versions: 0-1.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from broker.config_resources import (
     FORWARD_TIMEOUT_MS,
@@ -19,7 +20,6 @@ from broker.config_resources import (
 from broker.context import Context
 from broker.handlers import handles
 from broker.log_levels import change_log_levels
-from protocol.configs.changes import AlterConfigOp
 from protocol.configs.types import AlterOperation
 from protocol.messages.configs import (
     AlterConfigsResourceResponse,
@@ -48,10 +48,7 @@ async def handle(
         )
         return answer.responses
 
-    def check_own(asked: IncrementalAlterConfigsRequestAlterConfigsResource) -> None:
-        ops = [AlterConfigOp(one.name, one.config_operation, one.value) for one in asked.configs]
-        check_own_stores(context, ops, lambda _current, named: named)
-
+    check_own = partial(check_own_stores, context)
     responses = await answer_each(
         context.broker_id, request.resources, change_levels, check_own, forward
     )

@@ -21,7 +21,7 @@ from protocol.admin.configs import describe_configs_request
 from protocol.cluster_file.spec import BrokerSpec
 from protocol.configs.broker import BROKER_KEYS, KEYS_OF_THE_SPEC, BrokerConfig
 from protocol.configs.parsing import BrokerOverrides, broker_config
-from protocol.configs.types import ALL_BROKERS, ALL_LOG_DIRS, ResourceType
+from protocol.configs.types import ALL_BROKERS, ALL_LOG_DIRS, ResourceType, set_texts
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     DescribeConfigsResponse,
@@ -43,7 +43,7 @@ def config_overrides(own: BrokerSpec) -> dict[str, str]:
         ),
         "log.dirs": ",".join(one.path for one in own.log_dirs),
     }
-    known = {name: text for name, text in own_words.items() if text is not None}
+    known = set_texts(own_words)
     assert all(name in BROKER_KEYS for name in known)
     assert not any(name in own.configs for name in KEYS_OF_THE_SPEC), "checked by the spec"
     return {**known, **own.configs}

@@ -8,29 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any
 
 from protocol.configs.broker import BROKER_KEYS
 from protocol.configs.changes import (
-    AlterConfigOp,
+    AlteredResource,
     apply_changes,
+    asked_ops,
     check_ops,
     outcome,
-    replacing,
 )
 from protocol.configs.listener_changes import refuse_passwords_in_zookeeper
 from protocol.configs.messages import alter_response
 from protocol.configs.reconfiguration import check_broker_change
-from protocol.configs.types import ALL_BROKERS, AlterOperation, ResourceType
+from protocol.configs.types import ALL_BROKERS, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import broker_id_from_text
 from protocol.messages.configs import (
     AlterConfigsRequest,
-    AlterConfigsResource,
     AlterConfigsResourceResponse,
     AlterConfigsResponse,
     IncrementalAlterConfigsRequest,
-    IncrementalAlterConfigsRequestAlterConfigsResource,
     IncrementalAlterConfigsResponse,
 )
 from protocol.zookeeper.operations import Create, Set
@@ -42,8 +40,6 @@ from protocol.zookeeper_client.port import (
     NotPermittedError,
     ZookeeperPort,
 )
-
-Asked: TypeAlias = AlterConfigsResource | IncrementalAlterConfigsRequestAlterConfigsResource
 
 
 class OwnConfigs:
@@ -81,7 +77,7 @@ class OwnConfigs:
             return AlterConfigsResponse(responses=responses)
         return IncrementalAlterConfigsResponse(responses=responses)
 
-    def _is_own(self, asked: Asked) -> bool:
+    def _is_own(self, asked: AlteredResource) -> bool:
         if asked.resource_type != ResourceType.BROKER or asked.resource_name == ALL_BROKERS:
             return False
         try:
@@ -89,7 +85,9 @@ class OwnConfigs:
         except ValueError:
             return False
 
-    async def _altered(self, asked: Asked, *, validate_only: bool) -> AlterConfigsResourceResponse:
+    async def _altered(
+        self, asked: AlteredResource, *, validate_only: bool
+    ) -> AlterConfigsResourceResponse:
         try:
             while not await self._try(asked, validate_only=validate_only):
                 continue  # Somebody else has just written there.
@@ -99,11 +97,11 @@ class OwnConfigs:
             return alter_response(asked, KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, str(error)))
         return alter_response(asked, None)
 
-    async def _try(self, asked: Asked, *, validate_only: bool) -> bool:
+    async def _try(self, asked: AlteredResource, *, validate_only: bool) -> bool:
         """Check and write; return whether it is so now."""
         found = await self._zookeeper.find(config_path(self._entity))
         own = self._texts(found, config_path(self._entity))
-        ops = _ops(asked, own)
+        ops = asked_ops(asked, own)
         check_ops(ops)
         changes = outcome(BROKER_KEYS, own, ops)
         refuse_passwords_in_zookeeper(changes)
@@ -129,10 +127,3 @@ class OwnConfigs:
         except NotCommittedError:
             return False
         return True
-
-
-def _ops(asked: Asked, own: Mapping[str, str]) -> Sequence[AlterConfigOp]:
-    if isinstance(asked, AlterConfigsResource):
-        named = [AlterConfigOp(one.name, AlterOperation.SET, one.value) for one in asked.configs]
-        return replacing(own, named)
-    return [AlterConfigOp(one.name, one.config_operation, one.value) for one in asked.configs]

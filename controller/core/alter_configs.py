@@ -7,7 +7,7 @@ for the asking. Source: ConfigAdminManager.scala, ZkAdminManager.scala.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 from controller.core.cluster_action import only_nodes
@@ -22,12 +22,12 @@ from controller.core.step import Step
 from controller.core.tokens import alter_tokens, is_about_tokens
 from protocol.configs.broker import BROKER_KEYS
 from protocol.configs.changes import (
-    AlterConfigOp,
+    AlteredResource,
     apply_changes,
+    asked_ops,
     check_ops,
     check_topic,
     outcome,
-    replacing,
 )
 from protocol.configs.group import GROUP_KEYS
 from protocol.configs.group_parsing import check_group_configs
@@ -36,7 +36,7 @@ from protocol.configs.messages import CHANGED_GROUP_CONFIGS
 from protocol.configs.names import UNCLEAN_ELECTION
 from protocol.configs.reconfiguration import check_broker_change
 from protocol.configs.topic import TOPIC_KEYS
-from protocol.configs.types import ALL_BROKERS, HIDDEN, AlterOperation, ResourceType
+from protocol.configs.types import ALL_BROKERS, HIDDEN, ResourceType
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import broker_id_from_text
 from protocol.messages.configs import (
@@ -59,28 +59,14 @@ def incremental_alter_configs(step: Step, event: RequestArrived) -> None:
     if is_about_tokens(request):
         alter_tokens(step, event)
         return
-    ops = [
-        (
-            _Resource(asked.resource_type, asked.resource_name),
-            [AlterConfigOp(one.name, one.config_operation, one.value) for one in asked.configs],
-        )
-        for asked in request.resources
-    ]
-    responses = _alter(step, ops, _as_they_are, validate_only=request.validate_only)
+    responses = _alter(step, request.resources, validate_only=request.validate_only)
     step.answer_when_told(event.token, IncrementalAlterConfigsResponse(responses=responses))
 
 
 def alter_configs(step: Step, event: RequestArrived) -> None:
     """Serve AlterConfigs v0-2: what is not named goes back to its default."""
     request: AlterConfigsRequest = event.request
-    ops = [
-        (
-            _Resource(asked.resource_type, asked.resource_name),
-            [AlterConfigOp(one.name, AlterOperation.SET, one.value) for one in asked.configs],
-        )
-        for asked in request.resources
-    ]
-    responses = _alter(step, ops, replacing, validate_only=request.validate_only)
+    responses = _alter(step, request.resources, validate_only=request.validate_only)
     step.answer_when_told(event.token, AlterConfigsResponse(responses=responses))
 
 
@@ -127,20 +113,20 @@ _CHANGE: Final = {
 
 def _alter(
     step: Step,
-    ops: Sequence[tuple[_Resource, Sequence[AlterConfigOp]]],
-    widen: Callable[[Mapping[str, str], Sequence[AlterConfigOp]], Sequence[AlterConfigOp]],
+    resources: Sequence[AlteredResource],
     *,
     validate_only: bool,
 ) -> list[AlterConfigsResourceResponse]:
-    counts = Counter(resource for resource, _ in ops)
+    named = [_Resource(asked.resource_type, asked.resource_name) for asked in resources]
+    counts = Counter(named)
     responses: list[AlterConfigsResourceResponse] = []
-    for resource, asked in ops:
+    for resource, asked in zip(named, resources, strict=True):
         try:
             if counts[resource] > 1:
                 raise _invalid("Each resource must appear at most once.")
-            check_ops(asked)
+            check_ops(asked_ops(asked, {}))
             kept = _kept_as(step, resource)
-            changes = _decide(step, kept, asked, widen)
+            changes = _decide(step, kept, asked)
         except KafkaError as error:
             responses.append(_response(resource, error.code, error.message))
             continue
@@ -153,8 +139,7 @@ def _alter(
 def _decide(
     step: Step,
     resource: _Resource,
-    asked: Sequence[AlterConfigOp],
-    widen: Callable[[Mapping[str, str], Sequence[AlterConfigOp]], Sequence[AlterConfigOp]],
+    asked: AlteredResource,
 ) -> dict[str, str | None]:
     """Return what changes.
 
@@ -163,12 +148,12 @@ def _decide(
     """
     if resource.type == ResourceType.TOPIC:
         current = _topic_configs(step, resource.name)
-        changes = outcome(TOPIC_KEYS, current, widen(current, asked))
+        changes = outcome(TOPIC_KEYS, current, asked_ops(asked, current))
         check_topic(resource.name, apply_changes(current, changes), step.defaults)
         return changes
     if resource.type == ResourceType.BROKER:
         current = step.state.dynamic_configs.get(resource.name, {})
-        changes = outcome(BROKER_KEYS, current, widen(current, asked))
+        changes = outcome(BROKER_KEYS, current, asked_ops(asked, current))
         _check_broker(step, resource.name, changes)
         _check_secrets(step, changes)
         return changes
@@ -178,7 +163,7 @@ def _decide(
         if not resource.name:
             raise _invalid("Default group resources are not allowed.")
         current = step.state.group_configs.get(resource.name, {})
-        changes = outcome(GROUP_KEYS, current, widen(current, asked))
+        changes = outcome(GROUP_KEYS, current, asked_ops(asked, current))
         check_group_configs(apply_changes(current, changes), step.defaults)
         return changes
     if resource.type == ResourceType.CLIENT_METRICS:
@@ -236,12 +221,6 @@ def _check_secrets(step: Step, changes: Mapping[str, str | None]) -> None:
         refuse_passwords_in_zookeeper(changes)
     elif passwords_in(changes) and not step.settings.tells_nodes_apart:
         raise only_nodes()
-
-
-def _as_they_are(
-    _current: Mapping[str, str], ops: Sequence[AlterConfigOp]
-) -> Sequence[AlterConfigOp]:
-    return ops
 
 
 def _really(before: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str | None]:

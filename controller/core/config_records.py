@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from controller.core.state import ClusterState
-from protocol.configs.types import ResourceType
+from protocol.configs.types import ResourceType, set_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,4 +77,4 @@ class ConfigsReplaced:
 
 def _changed(before: dict[str, str], changes: dict[str, str | None]) -> dict[str, str]:
     after: dict[str, str | None] = {**before, **changes}
-    return {name: text for name, text in after.items() if text is not None}
+    return set_texts(after)

@@ -29,10 +29,9 @@ from jbodlab.kafka_tools.core.options import Words
 from jbodlab.kafka_tools.questions import raise_for
 from jbodlab.kafka_tools.report import Report
 from protocol.acls.model import AclBinding, AclOperation, PermissionType, ResourcePattern
-from protocol.acls.requests import EVERY_ACL, bindings_of, deleted_binding
+from protocol.acls.requests import EVERY_ACL, bindings_of, creation_of, deleted_binding
 from protocol.errors import KafkaError
 from protocol.messages.acls import (
-    AclCreation,
     CreateAclsRequest,
     DeleteAclsFilter,
     DeleteAclsRequest,
@@ -124,18 +123,7 @@ def _described(
 
 
 def _create(client: ClusterClient, pattern: ResourcePattern, found: list[Entry]) -> None:
-    creations = [
-        AclCreation(
-            resource_type=pattern.resource_type,
-            resource_name=pattern.name,
-            resource_pattern_type=pattern.pattern_type,
-            principal=each.principal,
-            host=each.host,
-            operation=each.operation,
-            permission_type=each.permission,
-        )
-        for each in found
-    ]
+    creations = [creation_of(AclBinding(pattern, *each)) for each in found]
     for result in client.ask(CreateAclsRequest(creations=creations)).results:
         raise_for(result.error_code, result.error_message)
 

@@ -167,21 +167,7 @@ def described(acls: Iterable[AclBinding]) -> list[DescribeAclsResource]:
 
 def bindings_of(resources: Iterable[DescribeAclsResource]) -> list[AclBinding]:
     """Return the ACLs that ``described`` told."""
-    return [
-        AclBinding(
-            ResourcePattern(
-                AclResourceType(resource.resource_type),
-                resource.resource_name,
-                PatternType(resource.pattern_type),
-            ),
-            acl.principal,
-            acl.host,
-            AclOperation(acl.operation),
-            PermissionType(acl.permission_type),
-        )
-        for resource in resources
-        for acl in resource.acls
-    ]
+    return [_told(resource, acl) for resource in resources for acl in resource.acls]
 
 
 def deleted(acl: AclBinding) -> DeleteAclsMatchingAcl:
@@ -201,14 +187,33 @@ def deleted(acl: AclBinding) -> DeleteAclsMatchingAcl:
 
 def deleted_binding(told: DeleteAclsMatchingAcl) -> AclBinding:
     """Return the ACL that ``deleted`` told."""
+    return _told(told, told)
+
+
+def creation_of(acl: AclBinding) -> AclCreation:
+    """Return what asks for an ACL, as ``new_binding`` takes it."""
+    return AclCreation(
+        resource_type=acl.pattern.resource_type,
+        resource_name=acl.pattern.name,
+        resource_pattern_type=acl.pattern.pattern_type,
+        principal=acl.principal,
+        host=acl.host,
+        operation=acl.operation,
+        permission_type=acl.permission,
+    )
+
+
+def _told(
+    resource: DescribeAclsResource | DeleteAclsMatchingAcl,
+    acl: AclDescription | DeleteAclsMatchingAcl,
+) -> AclBinding:
+    kind, pattern_type = AclResourceType(resource.resource_type), PatternType(resource.pattern_type)
     return AclBinding(
-        ResourcePattern(
-            AclResourceType(told.resource_type), told.resource_name, PatternType(told.pattern_type)
-        ),
-        told.principal,
-        told.host,
-        AclOperation(told.operation),
-        PermissionType(told.permission_type),
+        ResourcePattern(kind, resource.resource_name, pattern_type),
+        acl.principal,
+        acl.host,
+        AclOperation(acl.operation),
+        PermissionType(acl.permission_type),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from protocol.configs.broker import BROKER_KEYS
 from protocol.configs.listener_changes import check_limits, refuse_of_listeners
@@ -25,8 +25,17 @@ from protocol.configs.types import (
     Update,
     format_value,
     parse,
+    set_texts,
 )
 from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.configs import (
+    AlterConfigsResource,
+    IncrementalAlterConfigsRequestAlterConfigsResource,
+)
+
+AlteredResource: TypeAlias = (
+    AlterConfigsResource | IncrementalAlterConfigsRequestAlterConfigsResource
+)
 
 
 class AlterConfigOp(NamedTuple):
@@ -37,13 +46,16 @@ class AlterConfigOp(NamedTuple):
     value: str | None
 
 
-def replacing(current: Mapping[str, str], ops: Sequence[AlterConfigOp]) -> list[AlterConfigOp]:
-    """Return the ops of AlterConfigs: what is not named is deleted."""
-    named = [op.name for op in ops]
+def asked_ops(asked: AlteredResource, current: Mapping[str, str]) -> list[AlterConfigOp]:
+    """Return all ops that follow from a request: of AlterConfigs what is not named is deleted."""
+    if isinstance(asked, IncrementalAlterConfigsRequestAlterConfigsResource):
+        return [AlterConfigOp(one.name, one.config_operation, one.value) for one in asked.configs]
+    named = [AlterConfigOp(one.name, AlterOperation.SET, one.value) for one in asked.configs]
+    kept = [op.name for op in named]
     dropped = [
-        AlterConfigOp(name, AlterOperation.DELETE, None) for name in current if name not in named
+        AlterConfigOp(name, AlterOperation.DELETE, None) for name in current if name not in kept
     ]
-    return [*dropped, *ops]
+    return [*dropped, *named]
 
 
 def check_ops(ops: Sequence[AlterConfigOp]) -> None:
@@ -77,7 +89,7 @@ def outcome(
 def apply_changes(current: Mapping[str, str], changes: Mapping[str, str | None]) -> dict[str, str]:
     """Return the texts after ``changes``."""
     after: dict[str, str | None] = {**current, **changes}
-    return {name: text for name, text in after.items() if text is not None}
+    return set_texts(after)
 
 
 def check_topic(name: str, texts: Mapping[str, str], broker: BrokerConfig) -> None:
@@ -109,7 +121,7 @@ def check_broker(
     Raises:
         KafkaError: INVALID_REQUEST, as in Kafka for all mistakes of this kind (KAFKA-13609).
     """
-    texts = {name: text for name, text in changes.items() if text is not None}
+    texts = set_texts(changes)
     _refuse_unknown(texts)
     _refuse(texts, Update.READ_ONLY, "Cannot update these configs dynamically")
     refuse_of_listeners(texts)

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from protocol.configs.listener_keys import LIMITS, STORES, column_of, key_of_all, key_of_listener
+from protocol.configs.types import set_texts
 from protocol.errors import ErrorCode, KafkaError
 
 _BY_LISTENER_ALONE: Final = (
@@ -49,7 +50,7 @@ def check_limits(texts: Mapping[str, str]) -> None:
 
 def passwords_in(changes: Mapping[str, str | None]) -> list[str]:
     """Return which of the keys that would be set are secrets."""
-    columns = {name: column_of(name) for name, text in changes.items() if text is not None}
+    columns = {name: column_of(name) for name in set_texts(changes)}
     return [name for name, column in columns.items() if column is not None and column.sensitive]
 
 

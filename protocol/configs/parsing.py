@@ -165,11 +165,6 @@ class BrokerOverrides:
         )
 
 
-def set_texts(layer: Mapping[str, str | None]) -> dict[str, str]:
-    """Return what a layer sets to a value."""
-    return {name: text for name, text in layer.items() if text is not None}
-
-
 _STAND_INS: Final = {
     synonym.name: tuple(each.name for each in column.synonyms)
     for column in TOPIC_KEYS.values()

@@ -317,3 +317,8 @@ _PARSERS: Final[dict[ConfigType, Callable[[str], ConfigValue]]] = {
     ConfigType.CLASS: str,
     ConfigType.PASSWORD: str,
 }
+
+
+def set_texts(layer: Mapping[str, str | None]) -> dict[str, str]:
+    """Return what is set to a value, of what is set or unset."""
+    return {name: text for name, text in layer.items() if text is not None}

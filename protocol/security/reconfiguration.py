@@ -47,8 +47,9 @@ def own_certificate(config: SecurityConfig) -> OwnCertificate | None:
     chain = own_chain(config)
     if not chain:
         return None
-    subject = chain[0].subject.rfc4514_string()
-    return OwnCertificate(", ".join(_parts(subject)), _alternative_names(chain[0]))
+    # From the most particular part on, as Java and RFC 4514 have it.
+    parts = [each.rfc4514_string() for each in reversed(chain[0].subject.rdns)]
+    return OwnCertificate(", ".join(parts), _alternative_names(chain[0]))
 
 
 def check_stores(
@@ -172,17 +173,6 @@ def _alternative_names(certificate: x509.Certificate) -> tuple[tuple[int, str], 
     ]
     addresses = [(7, str(each)) for each in found.get_values_for_type(x509.IPAddress)]
     return tuple(sorted(named + addresses))
-
-
-def _parts(name: str) -> list[str]:
-    """Split a distinguished name at the commas that are not part of a value."""
-    parts = [""]
-    for part in name.split(","):
-        if parts[-1].endswith("\\"):
-            parts[-1] += f",{part}"
-        else:
-            parts.append(part)
-    return parts[1:]
 
 
 def _shown(names: tuple[tuple[int, str], ...]) -> str:

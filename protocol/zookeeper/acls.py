@@ -49,11 +49,6 @@ def acl_path(pattern: ResourcePattern) -> str:
     return f"{folder}/{_TYPE_WORDS[pattern.resource_type]}/{pattern.name}"
 
 
-def acls_body(acls: Iterable[AclBinding]) -> bytes:
-    """Return the body of a pattern's znode."""
-    return encode(AclsZnode(acls=list(map(_entry, acls))))
-
-
 def revised_acls(
     before: AclsZnode | None, added: Iterable[AclBinding], removed: Iterable[AclBinding]
 ) -> AclsZnode | None:

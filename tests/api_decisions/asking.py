@@ -8,7 +8,7 @@ from typing import Any
 
 from jbodlab.asking.rpc import BlockingClient
 from protocol.acls.model import AclBinding
-from protocol.acls.requests import EVERY_ACL, bindings_of
+from protocol.acls.requests import EVERY_ACL, bindings_of, creation_of
 from protocol.errors import ErrorCode
 from protocol.messages import (
     acls,
@@ -21,6 +21,7 @@ from protocol.messages import (
 )
 from tests.api_decisions.answers import betrayed
 from tests.api_decisions.names import GROUP, OTHER_GROUP, OTHER_TOPIC, TOPIC, TRANSACTION
+from tests.api_decisions.of_clients import commits_of
 from tests.api_decisions.questions import questions
 from tests.deadlines import DEADLINE_S
 
@@ -71,17 +72,7 @@ def _is_coordinated(admin: BlockingClient, key: str, kind: int) -> bool:
 
 
 def _is_committed(admin: BlockingClient, group: str) -> bool:
-    commits = [
-        group_offsets.OffsetCommitRequestTopic(
-            name=name,
-            partitions=[
-                group_offsets.OffsetCommitRequestPartition(
-                    committed_offset=1, committed_metadata=""
-                )
-            ],
-        )
-        for name in (TOPIC, OTHER_TOPIC)
-    ]
+    commits = commits_of((TOPIC, OTHER_TOPIC))
     done = admin.request(group_offsets.OffsetCommitRequest(group_id=group, topics=commits), 8)
     return all(
         each.error_code == ErrorCode.NONE for topic in done.topics for each in topic.partitions
@@ -96,18 +87,7 @@ def _set(admin: BlockingClient, bindings: Sequence[AclBinding]) -> None:
     )  # fmt: skip
     admin.request(acls.DeleteAclsRequest(filters=[every]), 3)
     if bindings:
-        new = [
-            acls.AclCreation(
-                resource_type=each.pattern.resource_type,
-                resource_name=each.pattern.name,
-                resource_pattern_type=each.pattern.pattern_type,
-                principal=each.principal,
-                host=each.host,
-                operation=each.operation,
-                permission_type=each.permission,
-            )
-            for each in bindings
-        ]
+        new = list(map(creation_of, bindings))
         done = admin.request(acls.CreateAclsRequest(creations=new), 3)
         assert not any(each.error_code for each in done.results), done
     _until(lambda: set(bindings_of(_described(admin))) == set(bindings))

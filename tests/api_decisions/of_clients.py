@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from protocol.messages import (
@@ -72,9 +73,9 @@ def of_records() -> list[Question]:
     ]
 
 
-def of_offsets() -> list[Question]:
-    """Ask about committed offsets."""
-    commits = [
+def commits_of(names: Iterable[str]) -> list[group_offsets.OffsetCommitRequestTopic]:
+    """Return a commit of one record of each of these topics."""
+    return [
         group_offsets.OffsetCommitRequestTopic(
             name=name,
             partitions=[
@@ -83,8 +84,13 @@ def of_offsets() -> list[Question]:
                 )
             ],
         )
-        for name in TOPICS
+        for name in names
     ]
+
+
+def of_offsets() -> list[Question]:
+    """Ask about committed offsets."""
+    commits = commits_of(TOPICS)
     names = [
         group_offsets.OffsetFetchRequestTopics(name=name, partition_indexes=[0]) for name in TOPICS
     ]

@@ -8,7 +8,9 @@ Source: SocketServer.scala ConnectionQuotas, KIP-612.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from broker.core.client_quotas.sampled_rate import SampledRate, Sampling
@@ -35,7 +37,7 @@ class ConnectionRates:
         self._of_broker = SampledRate(self._sampling)
         self._listener_limits: Mapping[str, float] = {}
         self._spared: str | None = None
-        self._of_listeners: dict[str, SampledRate] = {}
+        self._of_listeners = defaultdict[str, SampledRate](partial(SampledRate, self._sampling))
         self._of_hosts: dict[str, SampledRate] = {}
         self._limits: dict[str | None, float] = {}
         """By address; None: of those that have none of their own."""
@@ -67,7 +69,7 @@ class ConnectionRates:
             if wait_ms:
                 rate.record(-1, now_ms)
                 return Arrival(wait_ms, is_refused=True)
-        at_listener = self._of_listeners.setdefault(listener, SampledRate(self._sampling))
+        at_listener = self._of_listeners[listener]
         wait_ms = self._wait_ms(at_listener, self._listener_limits.get(listener, INT_MAX), now_ms)
         if listener != self._spared:
             of_broker_ms = self._wait_ms(self._of_broker, self._broker_limit, now_ms)

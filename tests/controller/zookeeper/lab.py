@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from protocol.acls.model import AclBinding
 from protocol.zookeeper import paths
+from protocol.zookeeper.acls import revised_acls
 from protocol.zookeeper.znodes import (
     BrokerZnode,
     ClusterIdZnode,
@@ -66,3 +70,10 @@ def connected(server: FakeServer) -> FakeZookeeper:
     zookeeper = FakeZookeeper(server)
     zookeeper.start()
     return zookeeper
+
+
+def acls_body(acls: Iterable[AclBinding]) -> bytes:
+    """Return the body of a znode that has these ACLs."""
+    znode = revised_acls(None, acls, ())
+    assert znode is not None
+    return encode(znode)

@@ -21,9 +21,8 @@ from protocol.acls.model import (
     ResourcePattern,
 )
 from protocol.zookeeper import paths
-from protocol.zookeeper.acls import acls_body
 from protocol.zookeeper.operations import Operation
-from tests.controller.zookeeper.lab import LISTENER, server_with_brokers
+from tests.controller.zookeeper.lab import LISTENER, acls_body, server_with_brokers
 from tests.protocol.zookeeper_client.fake_zookeeper import FakeServer, FakeZookeeper
 
 TOPIC = ResourcePattern(AclResourceType.TOPIC, "t", PatternType.LITERAL)

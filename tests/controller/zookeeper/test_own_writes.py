@@ -25,10 +25,9 @@ from protocol.messages.quotas import (
     OpData,
 )
 from protocol.zookeeper import paths
-from protocol.zookeeper.acls import acls_body
 from tests.controller.core.cluster import settings
 from tests.controller.core.test_own_writes import AUTHORIZER, CREATION
-from tests.controller.zookeeper.lab import LISTENER, server_with_brokers
+from tests.controller.zookeeper.lab import LISTENER, acls_body, server_with_brokers
 from tests.controller.zookeeper.test_acl_writes import PATH, acl
 from tests.protocol.zookeeper_client.fake_zookeeper import FakeServer, FakeZookeeper
 

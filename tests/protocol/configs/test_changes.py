@@ -8,15 +8,16 @@ from protocol.configs.broker import BROKER_KEYS, BrokerConfig
 from protocol.configs.changes import (
     AlterConfigOp,
     apply_changes,
+    asked_ops,
     check_broker,
     check_ops,
     check_topic,
     outcome,
-    replacing,
 )
 from protocol.configs.topic import TOPIC_KEYS
 from protocol.configs.types import AlterOperation
 from protocol.errors import ErrorCode, KafkaError
+from protocol.messages.configs import AlterableConfig, AlterConfigsResource
 
 TOPIC_PREFIX = "Invalid config value for resource ConfigResource(type=TOPIC, name='t'): "
 STATIC = {"log.dirs": "/d1,/d2"}
@@ -75,9 +76,9 @@ def test_only_lists_grow_and_shrink(name: str, operation: int, verb: str) -> Non
 
 
 def test_replacing_deletes_what_is_not_named() -> None:
-    wishes = replacing(
-        {"a": "1", "b": "2"}, [AlterConfigOp("b", 0, "3"), AlterConfigOp("c", 0, "4")]
-    )
+    named = [AlterableConfig(name="b", value="3"), AlterableConfig(name="c", value="4")]
+    asked = AlterConfigsResource(resource_type=2, resource_name="t", configs=named)
+    wishes = asked_ops(asked, {"a": "1", "b": "2"})
     changes = {wish.name: wish.value for wish in wishes}
     assert changes == {"a": None, "b": "3", "c": "4"}
     assert apply_changes({"a": "1", "b": "2"}, changes) == {"b": "3", "c": "4"}

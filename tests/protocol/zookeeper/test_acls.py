@@ -12,8 +12,8 @@ from protocol.acls.model import (
     PermissionType,
     ResourcePattern,
 )
-from protocol.zookeeper.acls import RESOURCE_TYPES, acl_change, acl_path, acls_body, acls_of
-from protocol.zookeeper.znodes import AclEntry, AclsZnode, decode
+from protocol.zookeeper.acls import RESOURCE_TYPES, acl_change, acl_path, acls_of, revised_acls
+from protocol.zookeeper.znodes import AclEntry, AclsZnode, decode, encode
 
 LITERAL = ResourcePattern(AclResourceType.GROUP, "g", PatternType.LITERAL)
 PREFIXED = ResourcePattern(AclResourceType.DELEGATION_TOKEN, "t-", PatternType.PREFIXED)
@@ -34,7 +34,9 @@ def test_literal_patterns_and_prefixes_have_folders_and_changes_of_their_own() -
 @pytest.mark.parametrize("operation", [each for each in AclOperation if each > AclOperation.ANY])
 def test_what_is_written_is_read_again(operation: AclOperation) -> None:
     acl = AclBinding(LITERAL, "User:a", "*", operation, PermissionType.DENY)
-    znode = decode(acls_body([acl]), AclsZnode, "/kafka-acl/Group/g")
+    written = revised_acls(None, [acl], ())
+    assert written is not None
+    znode = decode(encode(written), AclsZnode, "/kafka-acl/Group/g")
     assert list(acls_of("/kafka-acl", "Group", "g", znode)) == [acl]
 
 
