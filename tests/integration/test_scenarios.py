@@ -114,6 +114,7 @@ def test_everything_that_real_processes_can_do_is_done(tmp_path: Path) -> None:
     ]
     assert [str(check) for check in verdict.checks_of(Reach.IN_PART)] == [
         "states (without high watermarks in their moment)",
+        "high watermark (without high watermarks in their moment)",
         "reads (without high watermarks in their moment)",
         "retention (without high watermarks in their moment)",
         "journal (without the controller's memory)",

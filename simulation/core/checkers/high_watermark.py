@@ -8,17 +8,41 @@ from typing import Final
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.timeline import moments
-from simulation.core.samples import ReplicaSample, Role
+from simulation.core.samples import ReplicaSample, Role, SampleSource
 
 NAME: Final = "high watermark"
 
 _Replicas = dict[TopicPartition, dict[int, ReplicaSample]]
 
 
+class _Joined:
+    """Who was in an Isr one moment ago, too.
+
+    Where high watermarks are not of their moment, a leader's is older than its Isr: a member that
+    has just joined may have been far behind when the high watermark was where it is said to be.
+    """
+
+    def __init__(self) -> None:
+        self._since_us: dict[tuple[TopicPartition, int, int], int] = {}
+
+    def look(self, leader: ReplicaSample) -> None:
+        """Note its Isr; each change of it is looked at once."""
+        for member in leader.isr:
+            self._since_us.setdefault((leader.tp, leader.broker, member), leader.at_us)
+        for key in [key for key in self._since_us if key[:2] == (leader.tp, leader.broker)]:
+            if key[2] not in leader.isr:
+                del self._since_us[key]
+
+    def is_new(self, leader: ReplicaSample, member: int, at_us: int) -> bool:
+        """Tell whether a member joined in this moment."""
+        return self._since_us[leader.tp, leader.broker, member] == at_us
+
+
 def check_high_watermark(evidence: Evidence) -> list[Violation]:
     """Follow every leader's high watermark, and hold it against its followers' logs."""
     replicas: _Replicas = {}
     leading: _Replicas = {}
+    joined = None if SampleSource.COMMITS in evidence.samples.sources else _Joined()
     violations: list[Violation] = []
     for _, samples in moments(evidence.samples.replicas):
         for sample in samples:
@@ -28,9 +52,11 @@ def check_high_watermark(evidence: Evidence) -> list[Violation]:
                 led = leading.setdefault(sample.tp, {})
                 violations += _falls(led.get(sample.broker), sample)
                 led[sample.broker] = sample
+                if joined is not None:
+                    joined.look(sample)
         # All of a moment first: one change may be of two brokers.
         for tp in dict.fromkeys(sample.tp for sample in samples):
-            violations += _passes(replicas[tp], samples[0].at_us)
+            violations += _passes(replicas[tp], samples[0].at_us, joined)
     return violations
 
 
@@ -52,13 +78,17 @@ def _falls(before: ReplicaSample | None, now: ReplicaSample) -> Iterator[Violati
         )
 
 
-def _passes(hosts: Mapping[int, ReplicaSample], at_us: int) -> Iterator[Violation]:
+def _passes(
+    hosts: Mapping[int, ReplicaSample], at_us: int, joined: _Joined | None
+) -> Iterator[Violation]:
     for leader in hosts.values():
         if leader.role is not Role.LEADER:
             continue
         for member in leader.isr:
             log = hosts.get(member)
             if log is None or not _is_current(log, leader):
+                continue
+            if joined is not None and joined.is_new(leader, member, at_us):
                 continue
             if leader.high_watermark > log.log_end_offset:
                 yield Violation(

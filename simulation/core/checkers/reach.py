@@ -82,7 +82,7 @@ _WANTS: Final[Mapping[str, _Wants]] = {
     leadership.NAME: _Wants((SampleSource.DECISIONS,), (SampleSource.REPLICAS,)),
     states.NAME: _Wants((SampleSource.DECISIONS,), (SampleSource.REPLICAS, SampleSource.COMMITS)),
     elections.NAME: _Wants((SampleSource.DECISIONS,)),
-    high_watermark.NAME: _Wants((SampleSource.REPLICAS,)),
+    high_watermark.NAME: _Wants((SampleSource.REPLICAS,), (SampleSource.COMMITS,)),
     acks.NAME: _Wants(
         (SampleSource.CLIENTS, SampleSource.REPLICAS, SampleSource.COMMITS),
         (SampleSource.DECISIONS,),
