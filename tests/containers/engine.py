@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -18,6 +19,8 @@ ROOT: Final = Path(__file__).parents[2]
 BROKERS: Final = (1, 2, 3)
 NODES: Final = ("controller", *(f"broker-{broker}" for broker in BROKERS))
 PROJECT: Final = "jbodlab"
+PATIENT: Final = {"COMPOSE_HTTP_TIMEOUT": "900"}
+"""docker-compose 1.29 waits 60 s; an engine that copies every layer takes longer when busy."""
 
 
 def say(words: str) -> None:
@@ -29,7 +32,7 @@ def say(words: str) -> None:
 def run(*command: str) -> None:
     """Run a command in the project's folder; what it prints is seen."""
     say(f"$ {shlex.join(command)}")
-    subprocess.run(command, cwd=ROOT, check=True)
+    subprocess.run(command, cwd=ROOT, check=True, env={**PATIENT, **os.environ})
 
 
 def printed(*command: str) -> str:
