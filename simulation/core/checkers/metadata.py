@@ -43,6 +43,8 @@ def check_metadata(evidence: Evidence) -> list[Violation]:
             wrong = _wrong(view.partitions.get(steady.tp), steady)
             if wrong is None or _is_stopping(view, steady, quiet):
                 continue
+            if _is_back_for_a_moment(view, steady, quiet, (since_us, until_us)):
+                continue
             if any(at_us < until_us for at_us in deletions.get(steady.tp.topic, ())):
                 continue  # It may wait, or be over before anybody saw it and another one be made.
             text = (
@@ -102,6 +104,23 @@ def _is_stopping(view: TopicView, steady: PartitionSample, quiet: QuietTimes) ->
         quiet.ends(broker_node(replica), view.asked_us, view.at_us + _STOPPED_WITHIN_US)
         for replica in told.offline
         if replica not in steady.offline
+    )
+
+
+def _is_back_for_a_moment(
+    view: TopicView, steady: PartitionSample, quiet: QuietTimes, within_us: tuple[int, int]
+) -> bool:
+    """Tell whether what differs is only that replicas of brokers which just began are online.
+
+    The log dir of one that registers with it may fail again before the next look.
+    """
+    told = view.partitions.get(steady.tp)
+    if told is None or _wrong(told._replace(offline=steady.offline), steady) is not None:
+        return False
+    return all(replica in steady.offline for replica in told.offline) and all(
+        quiet.begins(broker_node(replica), *within_us)
+        for replica in steady.offline
+        if replica not in told.offline
     )
 
 

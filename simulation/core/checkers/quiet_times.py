@@ -44,6 +44,7 @@ class QuietTimes:
             *_of_faults(samples.faults, samples.ended_us),
         ]
         self._ends = list(_ends(samples.nodes))
+        self._begins = list(_begins(samples.nodes))
 
     def lasts(self, nodes: Sequence[str], begin_us: int, end_us: int) -> bool:
         """Tell whether nothing stood between these nodes in all that time."""
@@ -57,6 +58,10 @@ class QuietTimes:
         """Tell whether a process of this node ended, or was paused, in that time."""
         return any(name == node and begin_us <= at_us <= end_us for name, at_us in self._ends)
 
+    def begins(self, node: str, begin_us: int, end_us: int) -> bool:
+        """Tell whether a process of this node began, or went on after a pause, in that time."""
+        return any(name == node and begin_us <= at_us <= end_us for name, at_us in self._begins)
+
 
 def _ends(samples: Iterable[NodeSample]) -> Iterator[tuple[str, int]]:
     """Give when processes were seen to be down, or to be others than before: between two looks."""
@@ -65,6 +70,15 @@ def _ends(samples: Iterable[NodeSample]) -> Iterator[tuple[str, int]]:
         if not sample.is_up or boots.get(sample.node, sample.boot) != sample.boot:
             yield sample.node, sample.at_us
         boots[sample.node] = sample.boot
+
+
+def _begins(samples: Iterable[NodeSample]) -> Iterator[tuple[str, int]]:
+    """Give when processes were seen to be up that were not, or that are others than before."""
+    boots: dict[str, int | None] = {}
+    for sample in samples:
+        if sample.is_up and boots.get(sample.node) != sample.boot:
+            yield sample.node, sample.at_us
+        boots[sample.node] = sample.boot if sample.is_up else None
 
 
 def _of_processes(samples: Iterable[NodeSample], ended_us: int) -> Iterator[_Disturbance]:

@@ -107,6 +107,34 @@ def test_a_broker_that_stops_cleanly_counts_as_offline_before_it_is_dead() -> No
     assert len(_told(story, AS_DECIDED._replace(offline=(1,)), 1)) == 1
 
 
+def _of_a_broker_that_begins() -> Story:
+    """The replica of broker 2 is offline since 5 s; it began anew a moment before 9 s."""
+    story = _story().at(5)
+    story.partition(isr=(1,), offline=(2,))
+    story.at(9).samples.nodes += [
+        NodeSample(0, "broker-2", is_up=True, boot=1),
+        NodeSample(8 * SECOND_US, "broker-2", is_up=False),
+        NodeSample(9 * SECOND_US - 10_000, "broker-2", is_up=True, boot=2),
+    ]
+    return story
+
+
+def test_a_broker_that_begins_has_its_log_dir_until_that_fails_again() -> None:
+    assert _told(_of_a_broker_that_begins(), AS_DECIDED._replace(isr=(1,)), 1) == []
+
+
+@pytest.mark.parametrize("told", [AS_DECIDED, AS_DECIDED._replace(isr=(1,), offline=(1,)), None])
+def test_nothing_else_is_excused_by_a_broker_that_begins(told: ToldPartition | None) -> None:
+    assert len(_told(_of_a_broker_that_begins(), told, 1)) == 1
+
+
+def test_a_broker_that_began_long_ago_is_as_offline_as_decided() -> None:
+    story = _story().at(5)
+    story.partition(isr=(1,), offline=(2,))
+    story.samples.nodes.append(NodeSample(5 * SECOND_US, "broker-2", is_up=True, boot=1))
+    assert len(_told(story.at(9), AS_DECIDED._replace(isr=(1,)), 1)) == 1
+
+
 @pytest.mark.parametrize(
     "fault",
     [

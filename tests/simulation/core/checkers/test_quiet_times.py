@@ -72,3 +72,13 @@ def test_a_process_may_end_and_the_next_one_begin_between_two_looks() -> None:
     quiet = QuietTimes(Samples(nodes=nodes))
     assert quiet.ends("broker-1", 4 * S, 6 * S)
     assert not quiet.ends("broker-1", 0, 4 * S)
+
+
+def test_when_a_process_begins() -> None:
+    nodes = [_node(1, "broker-1"), _node(3, "broker-1", is_up=False), _node(5, "broker-1", boot=2)]
+    quiet = QuietTimes(Samples(nodes=[*nodes, _node(7, "broker-1", boot=2)]))
+    assert quiet.begins("broker-1", 0, 2 * S)
+    assert not quiet.begins("broker-1", 2 * S, 4 * S)
+    assert quiet.begins("broker-1", 4 * S, 6 * S)
+    assert not quiet.begins("broker-1", 6 * S, 9 * S)
+    assert not quiet.begins("broker-2", 0, 9 * S)
