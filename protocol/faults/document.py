@@ -172,6 +172,8 @@ class _Written(NamedTuple):
     """Every key, wrong ones included."""
     values: Mapping[str, Any]
     """What has the right shape."""
+    empty: tuple[str, ...] = ()
+    """Keys whose list has nothing in it, not even what is wrong."""
 
     def place(self, word: str) -> str:
         """Return where the value of a key stands, for a mistake."""
@@ -194,8 +196,10 @@ def read_fault(
     leaves: Leaves = {}
     mistakes = list(shape_mistakes(content, _Document, path, leaves))
     if isinstance(content, dict):
-        words = [str(name) for name in cast("dict[Any, Any]", content)]
-        mistakes += _mode_mistakes(_Written(path, words, _values(leaves, path)))
+        entries = cast("dict[Any, Any]", content)
+        empty = tuple(key for key in _LISTS if entries.get(key) == [])
+        words = [str(name) for name in entries]
+        mistakes += _mode_mistakes(_Written(path, words, _values(leaves, path), empty))
     if mistakes:
         return None, mistakes
     return _fault(msgspec.convert(content, _Document)), []
@@ -297,7 +301,7 @@ def _match_mistakes(written: _Written, mode: DiskMode) -> Iterator[str]:
         yield f"{written.place(keys[0])}: mode {mode.value} needs one of {', '.join(keys)}"
     yield from _count_mistakes(written)
     for key in ("operations", "files"):
-        if key in words and values.get(key) == []:
+        if key in written.empty:
             yield f"{written.place(key)}: must not be empty"
     for operation in values.get("operations", ()):
         if operation not in mode.row.meets:

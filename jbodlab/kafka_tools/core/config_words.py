@@ -55,6 +55,8 @@ TYPES: Final = {
     "broker-loggers": ResourceType.BROKER_LOGGER,
     "groups": ResourceType.GROUP,
 }
+_OF_QUOTAS: Final = ("users", "clients", "ips")
+"""Types that have another way through the command."""
 NAMED_BY_BROKER_ID: Final = (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
 """What a broker is asked about itself."""
 _SHORT_FORMS: Final = {
@@ -175,7 +177,8 @@ def _entity(words: Words) -> Entity:
     for found in types:
         if found not in TYPES:
             raise _illegal(
-                f"Invalid entity type {found}, the entity type must be one of {', '.join(TYPES)}"
+                f"Invalid entity type {found}, the entity type must be one of "
+                f"{', '.join((*TYPES, *_OF_QUOTAS))}"
             )
     if not types:
         raise _illegal("At least one entity type must be specified")

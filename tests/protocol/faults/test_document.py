@@ -154,6 +154,13 @@ def test_a_broker_is_another_way_to_name_a_node_and_other_keys_are_left_to_the_c
             ],
         ),
         (
+            {"mode": "eio", "broker": 1, "operations": ["foo"]},
+            [
+                "f[2].operations[0]: must be one of "
+                f"{', '.join(each.value for each in Operation)}, is 'foo'",
+            ],
+        ),
+        (
             {"mode": "loss", "from": "broker-1"},
             [
                 "f[2].to: is missing; mode loss needs it",

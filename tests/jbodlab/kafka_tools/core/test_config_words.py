@@ -41,7 +41,11 @@ def test_settings_belong_to_someone(line: str, entity: Entity):
     ("line", "message"),
     [
         ("--describe", "At least one entity type must be specified"),
-        ("--describe --entity-type x", "Invalid entity type x, the entity type must be one of"),
+        (
+            "--describe --entity-type x",
+            "Invalid entity type x, the entity type must be one of topics, brokers, "
+            "broker-loggers, groups, users, clients, ips",
+        ),
         ("--describe --topic t --broker 1", "Only 'users' and 'clients' entity types may be"),
         (
             "--describe --topic t --entity-type topics",
