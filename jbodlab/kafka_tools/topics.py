@@ -11,7 +11,6 @@ from typing import Final
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.command import Tool, ToolCommand, connect, show_with_trace
 from jbodlab.kafka_tools.core.failures import (
-    ILLEGAL_ARGUMENT,
     TerseFailure,
     ToolFailure,
     from_kafka,
@@ -24,6 +23,7 @@ from jbodlab.kafka_tools.core.topic_words import (
     check_found,
     check_words,
     chosen_topics,
+    topic_id_of,
     wanted_topic,
     warning_for,
 )
@@ -40,7 +40,7 @@ from jbodlab.kafka_tools.topic_orders import create_topic, delete_topics, grow_t
 from protocol.admin.cluster import TopicView
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import ZERO_UUID, uuid_from_text
+from protocol.ids import ZERO_UUID
 
 _PAGE: Final = 2000
 
@@ -123,10 +123,7 @@ def _describe(client: ClusterClient, words: Words, report: Report) -> None:
 def _described(client: ClusterClient, words: Words) -> dict[str, TopicView]:
     topic_id = words.value("topic-id")
     if topic_id:
-        try:
-            uuid = uuid_from_text(topic_id)
-        except ValueError as error:
-            raise ToolFailure(ILLEGAL_ARGUMENT, str(error)) from error
+        uuid = topic_id_of(topic_id)
         if uuid != ZERO_UUID:
             topics = describe_topic_ids(client, [uuid])
             check_found(list(topics), "TopicId", topic_id, words)

@@ -5,7 +5,9 @@ Source: TopicCommand.java TopicCommandOptions.
 
 from __future__ import annotations
 
+import base64
 import re
+import string
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -22,6 +24,11 @@ from jbodlab.kafka_tools.core.failures import (
 from jbodlab.kafka_tools.core.json_fields import duplicates
 from jbodlab.kafka_tools.core.options import Option, Words, check_forbidden, check_required
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+
+_ID_BYTES: Final = 16
+_ID_CHARACTERS_MAX: Final = 24
+"""With padding."""
+_ID_DIGITS: Final = frozenset(string.ascii_letters + string.digits + "-_")
 
 OPTIONS: Final = (
     Option("alter", "Add partitions to topics; for settings there is kafka-configs."),
@@ -231,3 +238,33 @@ def _configs(words: Sequence[str]) -> dict[str, str]:
             'format "key=val".',
         )
     return {key.strip(): value.strip() for key, value in pairs}
+
+
+def topic_id_of(text: str) -> bytes:
+    """Return the 16 bytes that ``--topic-id`` names. Source: Uuid.java fromString, Base64.java.
+
+    Raises:
+        ToolFailure: it names none.
+    """
+    if len(text) > _ID_CHARACTERS_MAX:
+        raise _no_id(
+            f"Input string with prefix `{text[:_ID_CHARACTERS_MAX]}` is too long to be decoded as "
+            "a base64 UUID"
+        )
+    digits = text.rstrip("=")
+    wrong = [digit for digit in digits if digit not in _ID_DIGITS]
+    if wrong:
+        raise _no_id(f"Illegal base64 character {ord(wrong[0]):x}")
+    if len(digits) % 4 == 1:
+        raise _no_id("Last unit does not have enough valid bits")
+    decoded = base64.urlsafe_b64decode(digits + "==")
+    if len(decoded) != _ID_BYTES:
+        raise _no_id(
+            f"Input string `{text}` decoded as {len(decoded)} bytes, which is not equal to the "
+            f"expected {_ID_BYTES} bytes of a base64-encoded UUID"
+        )
+    return decoded
+
+
+def _no_id(message: str) -> ToolFailure:
+    return ToolFailure(ILLEGAL_ARGUMENT, message)

@@ -15,6 +15,7 @@ from jbodlab.kafka_tools.core.topic_words import (
     check_words,
     chosen_topics,
     parse_assignment,
+    topic_id_of,
     wanted_topic,
     warning_for,
 )
@@ -142,3 +143,23 @@ def test_names_that_metrics_mix_up_are_warned_of():
     assert (warning_for("a.b") or "").startswith("WARNING: Due to limitations in metric names")
     assert warning_for("a_b")
     assert warning_for("a-b") is None
+
+
+def test_a_topic_id_is_16_bytes_with_or_without_padding():
+    assert topic_id_of("AAAAAAAAAAAAAAAAAAAABA") == bytes([*[0] * 15, 4])
+    assert topic_id_of("AAAAAAAAAAAAAAAAAAAABA==") == bytes([*[0] * 15, 4])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("zz", "Input string `zz` decoded as 1 bytes, which is not equal to the expected 16 bytes"),
+        ("x" * 25, f"Input string with prefix `{'x' * 24}` is too long to be decoded as a base64"),
+        ("zz*z", "Illegal base64 character 2a"),
+        ("zzzzz", "Last unit does not have enough valid bits"),
+    ],
+)
+def test_what_is_no_topic_id_is_told_in_kafkas_words(text: str, told: str):
+    with pytest.raises(ToolFailure) as raised:
+        topic_id_of(text)
+    assert raised.value.message.startswith(told)
