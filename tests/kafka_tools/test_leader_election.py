@@ -43,10 +43,8 @@ def test_partitions_come_from_a_file(tools: KafkaTools, created: str, tmp_path: 
     ]
 
 
-def test_leadership_goes_back_to_the_preferred_replica(tools: KafkaTools, lab: Lab, created: str):
-    preferred = lab.partition(created).leader
-    lab.cluster.restart_broker(preferred)
-    # All partitions are elected below, those that other tests left included.
+def await_all_in_sync(lab: Lab) -> None:
+    """Wait until all partitions may be elected, those that other tests left included."""
     lab.cluster.wait_until(
         lambda admin: all(
             len(each.isr) == len(each.replicas)
@@ -56,6 +54,12 @@ def test_leadership_goes_back_to_the_preferred_replica(tools: KafkaTools, lab: L
         "every replica of the cluster is in its Isr",
         DEADLINE_MS,
     )
+
+
+def test_leadership_goes_back_to_the_preferred_replica(tools: KafkaTools, lab: Lab, created: str):
+    preferred = lab.partition(created).leader
+    lab.cluster.restart_broker(preferred)
+    await_all_in_sync(lab)
     assert lab.partition(created).leader != preferred
 
     printed = tools.run("kafka-leader-election --election-type preferred --all-topic-partitions")
@@ -67,7 +71,8 @@ def test_leadership_goes_back_to_the_preferred_replica(tools: KafkaTools, lab: L
     assert lab.partition(created).leader == preferred
 
 
-def test_of_all_partitions_only_those_that_changed_are_told(tools: KafkaTools):
+def test_of_all_partitions_only_those_that_changed_are_told(tools: KafkaTools, lab: Lab):
+    await_all_in_sync(lab)
     command = "kafka-leader-election --election-type preferred --all-topic-partitions"
     assert tools.run(command).code == 0, "whatever other tests left"
     assert tools.run(command) == Printed(0, "")
