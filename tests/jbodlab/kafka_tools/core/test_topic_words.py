@@ -145,7 +145,7 @@ def test_names_that_metrics_mix_up_are_warned_of():
     assert warning_for("a-b") is None
 
 
-def test_a_topic_id_is_16_bytes_with_or_without_padding():
+def test_a_topic_id_may_be_padded():
     assert topic_id_of("AAAAAAAAAAAAAAAAAAAABA") == bytes([*[0] * 15, 4])
     assert topic_id_of("AAAAAAAAAAAAAAAAAAAABA==") == bytes([*[0] * 15, 4])
 
