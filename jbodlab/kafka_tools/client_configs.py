@@ -10,7 +10,6 @@ from typing import Final
 
 from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.client_words import (
-    KINDS,
     ClientEntities,
     check_changes,
     completed,
@@ -19,7 +18,7 @@ from jbodlab.kafka_tools.core.client_words import (
     limits_of,
     quota_line,
 )
-from jbodlab.kafka_tools.core.config_words import Changes
+from jbodlab.kafka_tools.core.config_words import KINDS, Changes
 from jbodlab.kafka_tools.questions import raise_for
 from jbodlab.kafka_tools.report import Report
 from protocol.client_quotas.filters import MatchType

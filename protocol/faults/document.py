@@ -270,6 +270,9 @@ def _key_mistakes(written: _Written, mode: Mode) -> Iterator[str]:
     for word in needed:
         if word not in written.words:
             yield f"{written.place(word)}: is missing; mode {mode.value} needs it"
+    for word in written.empty:
+        if word in allowed:
+            yield f"{written.place(word)}: must not be empty"
 
 
 def _node_mistakes(written: _Written) -> Iterator[str]:
@@ -300,9 +303,6 @@ def _match_mistakes(written: _Written, mode: DiskMode) -> Iterator[str]:
     if mode.row.needs_a_key and not any(key in words for key in keys):
         yield f"{written.place(keys[0])}: mode {mode.value} needs one of {', '.join(keys)}"
     yield from _count_mistakes(written)
-    for key in ("operations", "files"):
-        if key in written.empty:
-            yield f"{written.place(key)}: must not be empty"
     for operation in values.get("operations", ()):
         if operation not in mode.row.meets:
             yield f"{written.place('operations')}: mode {mode.value} never meets {operation.value}"

@@ -52,10 +52,7 @@ def _api_mistakes(values: Mapping[str, Any], words: Collection[str]) -> Iterator
     from protocol.apis import APIS  # noqa: PLC0415 - most who read cluster files never need it
 
     known = [api.name for api in APIS.values()]
-    named: list[str] = values.get("apis", [])
-    if not named:
-        yield "apis", "must not be empty"
-    for name in named:
+    for name in values.get("apis", ()):
         if name not in known:
             yield "apis", f"Kafka has no API {name!r}{did_you_mean(name, known)}"
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from jbodlab.kafka_tools.core.config_words import Changes, check_alter
-from jbodlab.kafka_tools.core.failures import ILLEGAL_ARGUMENT, ToolFailure, java_class
+from jbodlab.kafka_tools.core.config_words import KINDS, Changes, check_alter
+from jbodlab.kafka_tools.core.failures import ToolFailure, illegal, java_class
 from jbodlab.kafka_tools.core.options import Words
 from protocol.client_quotas.entities import (
     CLIENT_ID,
@@ -26,8 +26,6 @@ from protocol.client_quotas.entities import (
 from protocol.errors import ErrorCode
 from protocol.security.scram import HASHES, ITERATIONS_MIN
 
-KINDS: Final = {"users": USER, "clients": CLIENT_ID, "ips": IP}
-"""Entity types of the command line -> those of quotas."""
 _FLAGS: Final = {"client": "clients", "user": "users", "ip": "ips"}
 _LIMITS: Final = (
     PRODUCER_BYTE_RATE,
@@ -78,14 +76,14 @@ def client_entities(words: Words, arguments: Sequence[str]) -> ClientEntities | 
     if not types or not {*types} <= {*KINDS}:
         return None
     if by_flag and words.given(("entity-type", "entity-name", "entity-default")):
-        raise _illegal(
+        raise illegal(
             "--entity-{type,name,default} should not be used in conjunction with specific entity "
             "flags"
         )
     if len({*types}) < len(types):
-        raise _illegal(f"Duplicate entity type(s) specified: {','.join(sorted({*types}))}")
+        raise illegal(f"Duplicate entity type(s) specified: {','.join(sorted({*types}))}")
     if len(types) > 1 and {*types} != _BOTH:
-        raise _illegal("Only 'users' and 'clients' entity types may be specified together")
+        raise illegal("Only 'users' and 'clients' entity types may be specified together")
     names = [*_long_names(words, arguments), *(name for _, name in by_flag)]
     found = ClientEntities(tuple(types), tuple(names))
     if words.has("alter"):
@@ -115,12 +113,12 @@ def check_changes(entities: ClientEntities, changes: Changes) -> bool:
     keys = (*changes.added, *changes.deleted)
     is_scram = any(key in HASHES for key in keys)
     if is_scram and "" in entities.names:
-        raise _illegal(
+        raise illegal(
             "The use of --entity-default or --user-defaults is not allowed with User SCRAM "
             f"Credentials {_NO_BROKER}."
         )
     if is_scram and any(key not in HASHES for key in keys):
-        raise _illegal(
+        raise illegal(
             "Cannot alter both quota and SCRAM credential configs simultaneously for 'users' "
             f"{_NO_BROKER}."
         )
@@ -143,7 +141,7 @@ def limits_of(changes: Changes, stored: Mapping[str, float]) -> dict[str, float 
             found[key] = float(text)
         except ValueError:
             words = f"Cannot parse quota configuration value for {key}: {text}"
-            raise _illegal(words) from None
+            raise illegal(words) from None
     return found
 
 
@@ -157,11 +155,11 @@ def credentials_of(changes: Changes) -> list[Credential]:
     for mechanism, text in changes.added.items():
         match = _PASSWORD.fullmatch(text)
         if match is None:
-            raise _illegal(f"Invalid credential property {mechanism}={text}")
+            raise illegal(f"Invalid credential property {mechanism}={text}")
         asked = match[1] or "-1"
         iterations = ITERATIONS_MIN if asked == "-1" else int(asked)
         if iterations < ITERATIONS_MIN:
-            raise _illegal(
+            raise illegal(
                 f"Iterations {iterations} is less than the minimum {ITERATIONS_MIN} required for "
                 f"{mechanism}"
             )
@@ -223,8 +221,4 @@ def _scala_list(names: Sequence[str]) -> str:
 
 def _unexpected(what: str, kind: str, names: str) -> ToolFailure:
     text = f"Only {what} for '{kind}' {_NO_BROKER}. Unexpected config names: {names}"
-    return _illegal(text)
-
-
-def _illegal(message: str) -> ToolFailure:
-    return ToolFailure(ILLEGAL_ARGUMENT, message)
+    return illegal(text)

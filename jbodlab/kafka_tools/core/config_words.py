@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from jbodlab.kafka_tools.core.failures import ILLEGAL_ARGUMENT, ToolFailure, UsageFailure
+from jbodlab.kafka_tools.core.failures import UsageFailure, illegal
 from jbodlab.kafka_tools.core.json_fields import duplicates
 from jbodlab.kafka_tools.core.options import Option, Words, check_forbidden, check_required
+from protocol.client_quotas.entities import CLIENT_ID, IP, USER
 from protocol.configs.types import ResourceType
 
 OPTIONS: Final = (
@@ -55,8 +56,8 @@ TYPES: Final = {
     "broker-loggers": ResourceType.BROKER_LOGGER,
     "groups": ResourceType.GROUP,
 }
-_OF_QUOTAS: Final = ("users", "clients", "ips")
-"""Types that have another way through the command."""
+KINDS: Final = {"users": USER, "clients": CLIENT_ID, "ips": IP}
+"""Entity types that have quotas -> what quotas call them; ``client_words`` reads their words."""
 NAMED_BY_BROKER_ID: Final = (ResourceType.BROKER, ResourceType.BROKER_LOGGER)
 """What a broker is asked about itself."""
 _SHORT_FORMS: Final = {
@@ -120,14 +121,14 @@ def check_words(words: Words) -> Entity:
     check_action(words)
     entity = _entity(words)
     if entity.name and entity.kind in NAMED_BY_BROKER_ID and not _is_id(entity.name):
-        raise _illegal(
+        raise illegal(
             f"The entity name for {entity.type} must be a valid integer broker id, but it is: "
             f"{entity.name}"
         )
     if words.has("describe") and entity.type == "broker-loggers" and not entity.name:
-        raise _illegal("an entity name must be specified with --describe of broker-loggers")
+        raise illegal("an entity name must be specified with --describe of broker-loggers")
     if words.has("describe") and entity.type == "groups" and entity.name == "":
-        raise _illegal("--entity-default must not be specified with --describe of groups")
+        raise illegal("--entity-default must not be specified with --describe of groups")
     if words.has("alter"):
         check_alter(words, entity.type, entity.name, can_be_default=entity.type == "brokers")
     return entity
@@ -161,7 +162,7 @@ def parse_settings(text: str) -> dict[str, str]:
         words.pop()
     pairs = [re.split(rf"\s*=\s*{_OUTSIDE_BRACKETS}", word) for word in words]
     if any(len(pair) != 2 for pair in pairs):
-        raise _illegal(
+        raise illegal(
             "requirement failed: Invalid entity config: all configs to be added must be in the "
             'format "key=val".'
         )
@@ -173,19 +174,19 @@ def _entity(words: Words) -> Entity:
     types = [*words.values("entity-type"), *(_SHORT_FORMS[name] for name in short)]
     twice = duplicates(types)
     if twice:
-        raise _illegal(f"Duplicate entity type(s) specified: {','.join(twice)}")
+        raise illegal(f"Duplicate entity type(s) specified: {','.join(twice)}")
     for found in types:
         if found not in TYPES:
-            raise _illegal(
+            raise illegal(
                 f"Invalid entity type {found}, the entity type must be one of "
-                f"{', '.join((*TYPES, *_OF_QUOTAS))}"
+                f"{', '.join((*TYPES, *KINDS))}"
             )
     if not types:
-        raise _illegal("At least one entity type must be specified")
+        raise illegal("At least one entity type must be specified")
     if len(types) > 1:
-        raise _illegal("Only 'users' and 'clients' entity types may be specified together")
+        raise illegal("Only 'users' and 'clients' entity types may be specified together")
     if short and words.given(_LONG_FORMS):
-        raise _illegal(
+        raise illegal(
             "--entity-{type,name,default} should not be used in conjunction with specific entity "
             "flags"
         )
@@ -206,16 +207,16 @@ def check_alter(words: Words, of: str, name: str | None, *, can_be_default: bool
         ToolFailure: it has not.
     """
     if can_be_default and name is None:
-        raise _illegal(
+        raise illegal(
             "an entity-name or default entity must be specified with --alter of users, clients, "
             "brokers or ips"
         )
     if not can_be_default and not name:
-        raise _illegal(f"an entity name must be specified with --alter of {of}")
+        raise illegal(f"an entity name must be specified with --alter of {of}")
     if words.has("add-config") and words.has("add-config-file"):
-        raise _illegal("Only one of --add-config or --add-config-file must be specified")
+        raise illegal("Only one of --add-config or --add-config-file must be specified")
     if not words.given(["add-config", "add-config-file", "delete-config"]):
-        raise _illegal(
+        raise illegal(
             "At least one of --add-config, --add-config-file, or --delete-config must be "
             "specified with --alter"
         )
@@ -224,7 +225,3 @@ def check_alter(words: Words, of: str, name: str | None, *, can_be_default: bool
 def _is_id(name: str) -> bool:
     digits = name.removeprefix("-")
     return digits.isascii() and digits.isdigit()
-
-
-def _illegal(message: str) -> ToolFailure:
-    return ToolFailure(ILLEGAL_ARGUMENT, message)

@@ -177,6 +177,11 @@ def executed(error: KafkaError) -> ToolFailure:
     return ToolFailure(EXECUTION, cause.headline, cause)
 
 
+def illegal(message: str) -> ToolFailure:
+    """Return what a tool fails with that was told what cannot be."""
+    return ToolFailure(ILLEGAL_ARGUMENT, message)
+
+
 def command_failed(message: str, cause: ToolFailure | None = None) -> ToolFailure:
     """Return an AdminCommandFailedException."""
     return ToolFailure(ADMIN_COMMAND_FAILED, message, cause)

@@ -5,7 +5,6 @@ Source: TopicCommand.java TopicCommandOptions.
 
 from __future__ import annotations
 
-import base64
 import re
 import string
 from collections.abc import Sequence
@@ -13,16 +12,17 @@ from dataclasses import dataclass
 from typing import Final
 
 from jbodlab.kafka_tools.core.failures import (
-    ILLEGAL_ARGUMENT,
     RUNTIME,
     ToolFailure,
     UsageFailure,
     command_failed,
+    illegal,
     operation_failed,
     whole_number,
 )
 from jbodlab.kafka_tools.core.json_fields import duplicates
 from jbodlab.kafka_tools.core.options import Option, Words, check_forbidden, check_required
+from protocol.ids import uuid_from_text
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 
 _ID_BYTES: Final = 16
@@ -112,7 +112,7 @@ def check_words(words: Words) -> str:
         )
     (action,) = actions
     if not words.has("bootstrap-server"):
-        raise ToolFailure(ILLEGAL_ARGUMENT, "--bootstrap-server must be specified")
+        raise illegal("--bootstrap-server must be specified")
     if action not in ("list", "describe"):
         check_required(words, ["topic"])
     if action == "alter":
@@ -144,11 +144,9 @@ def check_counts(topic: WantedTopic) -> None:
         ToolFailure: a number is too small or too large.
     """
     if topic.replication_factor is not None and not 1 <= topic.replication_factor <= 32767:
-        raise ToolFailure(
-            ILLEGAL_ARGUMENT, "The replication factor must be between 1 and 32767 inclusive"
-        )
+        raise illegal("The replication factor must be between 1 and 32767 inclusive")
     if topic.partitions is not None and topic.partitions < 1:
-        raise ToolFailure(ILLEGAL_ARGUMENT, "The partitions must be greater than 0")
+        raise illegal("The partitions must be greater than 0")
 
 
 def parse_assignment(text: str) -> tuple[tuple[int, ...], ...]:
@@ -202,7 +200,7 @@ def check_found(found: Sequence[object], what: str, wanted: str | None, words: W
         ToolFailure: nothing was, and ``--if-exists`` was not given.
     """
     if wanted and not found and not words.has("if-exists"):
-        raise ToolFailure(ILLEGAL_ARGUMENT, f"{what} '{wanted}' does not exist as expected")
+        raise illegal(f"{what} '{wanted}' does not exist as expected")
 
 
 def warning_for(name: str) -> str | None:
@@ -232,8 +230,7 @@ def _check_pairs(words: Words) -> None:
 def _configs(words: Sequence[str]) -> dict[str, str]:
     pairs = [re.split(r"\s*=\s*", word) for word in words]
     if any(len(pair) != 2 for pair in pairs):
-        raise ToolFailure(
-            ILLEGAL_ARGUMENT,
+        raise illegal(
             "requirement failed: Invalid topic config: all configs to be added must be in the "
             'format "key=val".',
         )
@@ -247,24 +244,20 @@ def topic_id_of(text: str) -> bytes:
         ToolFailure: it names none.
     """
     if len(text) > _ID_CHARACTERS_MAX:
-        raise _no_id(
+        raise illegal(
             f"Input string with prefix `{text[:_ID_CHARACTERS_MAX]}` is too long to be decoded as "
             "a base64 UUID"
         )
     digits = text.rstrip("=")
     wrong = [digit for digit in digits if digit not in _ID_DIGITS]
     if wrong:
-        raise _no_id(f"Illegal base64 character {ord(wrong[0]):x}")
+        raise illegal(f"Illegal base64 character {ord(wrong[0]):x}")
     if len(digits) % 4 == 1:
-        raise _no_id("Last unit does not have enough valid bits")
-    decoded = base64.urlsafe_b64decode(digits + "==")
-    if len(decoded) != _ID_BYTES:
-        raise _no_id(
-            f"Input string `{text}` decoded as {len(decoded)} bytes, which is not equal to the "
+        raise illegal("Last unit does not have enough valid bits")
+    size_bytes = len(digits) * 3 // 4
+    if size_bytes != _ID_BYTES:
+        raise illegal(
+            f"Input string `{text}` decoded as {size_bytes} bytes, which is not equal to the "
             f"expected {_ID_BYTES} bytes of a base64-encoded UUID"
         )
-    return decoded
-
-
-def _no_id(message: str) -> ToolFailure:
-    return ToolFailure(ILLEGAL_ARGUMENT, message)
+    return uuid_from_text(digits)

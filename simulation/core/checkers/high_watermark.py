@@ -13,47 +13,28 @@ from simulation.core.samples import ReplicaSample, Role, SampleSource
 NAME: Final = "high watermark"
 
 _Replicas = dict[TopicPartition, dict[int, ReplicaSample]]
-
-
-class _Joined:
-    """Who was in an Isr one moment ago, too.
-
-    Where high watermarks are not of their moment, a leader's is older than its Isr: a member that
-    has just joined may have been far behind when the high watermark was where it is said to be.
-    """
-
-    def __init__(self) -> None:
-        self._since_us: dict[tuple[TopicPartition, int, int], int] = {}
-
-    def look(self, leader: ReplicaSample) -> None:
-        """Note its Isr; each change of it is looked at once."""
-        for member in leader.isr:
-            self._since_us.setdefault((leader.tp, leader.broker, member), leader.at_us)
-        for key in [key for key in self._since_us if key[:2] == (leader.tp, leader.broker)]:
-            if key[2] not in leader.isr:
-                del self._since_us[key]
-
-    def is_new(self, leader: ReplicaSample, member: int, at_us: int) -> bool:
-        """Tell whether a member joined in this moment."""
-        return self._since_us[leader.tp, leader.broker, member] == at_us
+_Members = dict[tuple[TopicPartition, int], frozenset[int]]
 
 
 def check_high_watermark(evidence: Evidence) -> list[Violation]:
     """Follow every leader's high watermark, and hold it against its followers' logs."""
     replicas: _Replicas = {}
     leading: _Replicas = {}
-    joined = None if SampleSource.COMMITS in evidence.samples.sources else _Joined()
+    is_exact = SampleSource.COMMITS in evidence.samples.sources
     violations: list[Violation] = []
     for _, samples in moments(evidence.samples.replicas):
+        joined: _Members = {}
         for sample in samples:
             hosts = replicas.setdefault(sample.tp, {})
             hosts[sample.broker] = sample
             if sample.role is Role.LEADER:
                 led = leading.setdefault(sample.tp, {})
-                violations += _falls(led.get(sample.broker), sample)
+                before = led.get(sample.broker)
+                violations += _falls(before, sample)
                 led[sample.broker] = sample
-                if joined is not None:
-                    joined.look(sample)
+                if not is_exact:
+                    earlier = before.isr if before else ()
+                    joined[sample.tp, sample.broker] = frozenset(sample.isr).difference(earlier)
         # All of a moment first: one change may be of two brokers.
         for tp in dict.fromkeys(sample.tp for sample in samples):
             violations += _passes(replicas[tp], samples[0].at_us, joined)
@@ -79,8 +60,13 @@ def _falls(before: ReplicaSample | None, now: ReplicaSample) -> Iterator[Violati
 
 
 def _passes(
-    hosts: Mapping[int, ReplicaSample], at_us: int, joined: _Joined | None
+    hosts: Mapping[int, ReplicaSample], at_us: int, joined: _Members
 ) -> Iterator[Violation]:
+    """``joined``: by partition and leader, who is in its Isr since this moment and may be behind.
+
+    Where high watermarks are not of their moment, a leader's is older than its Isr: one who has
+    just joined may have been far behind when the high watermark was where it is said to be.
+    """
     for leader in hosts.values():
         if leader.role is not Role.LEADER:
             continue
@@ -88,7 +74,7 @@ def _passes(
             log = hosts.get(member)
             if log is None or not _is_current(log, leader):
                 continue
-            if joined is not None and joined.is_new(leader, member, at_us):
+            if member in joined.get((leader.tp, leader.broker), ()):
                 continue
             if leader.high_watermark > log.log_end_offset:
                 yield Violation(

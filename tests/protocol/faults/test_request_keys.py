@@ -51,6 +51,7 @@ def test_a_fault_of_requests_is_read_and_written_back(content: dict[str, Any]) -
             "apis: Kafka has no API 'Prodce' (did you mean Produce?)",
         ),
         ({"mode": "hold", "apis": []}, "apis: must not be empty"),
+        ({"mode": "hold", "apis": [5]}, "apis[0]: must be text, is 5"),
         ({"mode": "hold", "partition": 1}, "partition: is a partition of topic, which is missing"),
         (
             {"mode": "hold", "version_min": 4, "version_max": 3},
