@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from controller.core import catch_up, failures, removals, reports
+from controller.core import catch_up, failures, log_dir_reports, reports
 from controller.core.effects import Answer
 from controller.core.election import Strategy
 from controller.core.events import RequestArrived, Tick
@@ -16,8 +16,6 @@ from controller.core.partition_moves import bring_online
 from controller.core.phases import ReplicaPhase
 from controller.core.records import (
     BrokerRegistered,
-    LogDirsCordoned,
-    LogDirsReturned,
     ProducerIdsAllocated,
     ShutdownBegun,
 )
@@ -51,7 +49,7 @@ def register(step: Step, event: RequestArrived) -> None:
     if known is None or known.incarnation != request.incarnation_id:
         _take_registration(step, request, known)
     else:
-        _take_log_dirs(step, request, known)
+        log_dir_reports.log_dirs_registered(step, request, known)
     reports.learn_late(step, request.broker_id)
     broker_epoch = step.state.brokers[request.broker_id].broker_epoch
     step.answer(event.token, BrokerRegistrationResponse(broker_epoch=broker_epoch))
@@ -83,7 +81,7 @@ def heartbeat(step: Step, event: RequestArrived) -> None:
     _follow_requests(step, broker, request)
     if step.state.is_reachable(request.broker_id):
         step.run.last_seen_ms[request.broker_id] = step.now_ms
-    _note_log_dirs(step, request)
+    log_dir_reports.log_dirs_told(step, request)
     should_shut_down = request.want_shut_down and _may_stop(step, request.broker_id)
     step.answer(
         event.token,
@@ -220,44 +218,12 @@ def _take_registration(
     )
 
 
-def _take_log_dirs(step: Step, request: BrokerRegistrationRequest, known: Broker) -> None:
-    """Notice log dirs, or single replicas, that the same process brought back.
-
-    One that is gone without a word was replaced before its failure could be told.
-    """
-    online = tuple(map(bytes, request.log_dirs))
-    gone = tuple(d for d in known.log_dirs if d not in online and d not in known.offline_log_dirs)
-    if gone and step.state.is_reachable(known.broker_id):
-        failures.log_dirs_failed(step, known.broker_id, gone)
-    returned = [d for d in online if d not in known.log_dirs or d in known.offline_log_dirs]
-    if returned:
-        step.note(f"{len(returned)} log dirs of broker {known.broker_id} are back")
-        step.change(LogDirsReturned(known.broker_id, online))
-    if step.state.is_reachable(known.broker_id):
-        sent = step.run.channels[known.broker_id].sent
-        step.run.asked_before_return[known.broker_id] = sent
-        failures.ask_offline_replicas(step, known.broker_id)
-        removals.tell_again(step, (known.broker_id,))
-
-
 def _follow_requests(step: Step, broker: Broker, request: BrokerHeartbeatRequest) -> None:
     wants_out = request.want_fence or request.want_shut_down
     if broker.is_fenced and not wants_out:
         failures.broker_started(step, broker.broker_id)
     elif not broker.is_fenced and request.want_fence and not request.want_shut_down:
         failures.brokers_failed(step, (broker.broker_id,), "it asked to be fenced")
-
-
-def _note_log_dirs(step: Step, request: BrokerHeartbeatRequest) -> None:
-    broker = step.state.brokers[request.broker_id]
-    reported = dict.fromkeys(map(bytes, request.offline_log_dirs))
-    news = tuple(d for d in broker.log_dirs if d in reported and d not in broker.offline_log_dirs)
-    if news and not broker.is_fenced:
-        failures.log_dirs_failed(step, broker.broker_id, news)
-    if request.cordoned_log_dirs is not None:
-        cordoned = tuple(sorted(map(bytes, request.cordoned_log_dirs)))
-        if cordoned != broker.cordoned_log_dirs:
-            step.change(LogDirsCordoned(broker.broker_id, cordoned))
 
 
 def _may_stop(step: Step, broker_id: int) -> bool:

@@ -78,6 +78,17 @@ def log_dirs_failed(step: Step, broker_id: int, log_dirs: tuple[bytes, ...]) -> 
     _probe(step, broker_id, failures)
 
 
+def ask_online_replicas(step: Step, broker_id: int) -> None:
+    """Tell a live broker again of the replicas that nobody knows to be offline on it.
+
+    A log dir that failed again while it still counted as failed, for its first return was heard
+    late, took replicas along of which no answer told; now that it is back they wait for a word.
+    """
+    offline = step.state.offline.get(broker_id, {})
+    there = [each for each in replicas_on(step, broker_id) if each.tp not in offline]
+    move_replicas(step, there, ReplicaPhase.ONLINE)
+
+
 def ask_offline_replicas(step: Step, broker_id: int) -> None:
     """Ask a live broker for the replicas that were offline on it: something came back.
 

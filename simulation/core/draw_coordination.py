@@ -34,6 +34,7 @@ _SPEAKING: Final[Mapping[tuple[Literal["aiokafka", "java"], ...], int]] = {
 }
 """By which protocol members speak: the classic one, the consumer protocol, some by each."""
 _INTERVALS_MS: Final = (200, 400)
+_UNADMINISTERED: Final = 0.4
 _MODES: Final = {
     DiskMode.EIO: 3,
     DiskMode.READ_ONLY: 1,
@@ -86,7 +87,21 @@ def with_groups(dice: Dice, cluster: ClusterPlan, workloads: tuple[Workload, ...
         idempotent=True,
         interval_ms=dice.choice(_INTERVALS_MS),
     )
-    return Coordinated(cluster, (*workloads, writer, *members))
+    return Coordinated(cluster, (*workloads, writer, *members, *_administrators(dice)))
+
+
+def _administrators(dice: Dice) -> list[Workload]:
+    """Let somebody set and delete the offsets of another group of that topic, or nobody."""
+    if dice.random() < _UNADMINISTERED:
+        return []
+    administrator = Workload(
+        name="administrator-of-offsets",
+        topic=_GROUP_TOPIC,
+        kind="administer",
+        group="administered",
+        interval_ms=dice.choice(_INTERVALS_MS),
+    )
+    return [administrator]
 
 
 def with_transactions(

@@ -38,6 +38,9 @@ class Function(StrEnum):
     ASSIGN = "assign"
     """Nothing was asked: a member of a group is assigned partitions."""
     COMMIT = "commit"
+    FETCH_OFFSETS = "fetch-offsets"
+    DELETE_OFFSETS = "delete-offsets"
+    DELETE_GROUP = "delete-group"
     TXN = "txn"
     CREATE_TOPIC = "create-topic"
     CREATE_PARTITIONS = "create-partitions"
@@ -112,10 +115,13 @@ class Assignment(NamedTuple):
 
 
 class Commit(NamedTuple):
-    """Offsets that a group is to go on from."""
+    """Offsets that a group is to go on from; where they are asked for, those that it has."""
 
     group: str
     offsets: tuple[tuple[TopicPartition, int], ...]
+    """NO_OFFSET: it has none, or is to have none any more."""
+    broker: int = NO_LEADER
+    """Who answered what the group has."""
 
 
 class Txn(NamedTuple):

@@ -89,10 +89,11 @@ class Workload:
 
     name: NewName
     topic: TopicRef
-    kind: Literal["produce", "consume", "transform", "move"] = "produce"
+    kind: Literal["produce", "consume", "transform", "move", "administer"] = "produce"
     """``transform`` consumes and produces ``into`` another topic, exactly once, by transactions.
 
-    ``move`` moves replicas between the log dirs of their brokers, by chance.
+    ``move`` moves replicas between the log dirs of their brokers, by chance. ``administer`` sets,
+    reads and deletes offsets of a group without members, and the group.
     """
     client: Literal["plain", "aiokafka", "java"] = "plain"
     """``plain`` shows every answer as it came; ``aiokafka`` is the library as people use it.
@@ -104,7 +105,7 @@ class Workload:
     """A consumer's: it shares the topic with the others of that group, and commits. Not plain.
 
     A transformer needs one, whose offsets are committed by its transactions: aiokafka's one of its
-    own, Java's may share it with others.
+    own, Java's may share it with others. Who administers one has it alone.
     """
     into: TopicRef | None = None
     """Where a transformer writes a record for each that it reads."""

@@ -35,7 +35,8 @@ _NEWEST_FORMAT: Final = 2
 """Of records; older ones are message sets, without producer ids."""
 _READING: Final = (("consume", "aiokafka"), ("consume", "java"))
 _TRANSFORMING: Final = (("transform", "aiokafka"), ("transform", "java"))
-_IN_GROUPS: Final = (*_READING, *_TRANSFORMING)
+_ORDERING: Final = ("move", "administer")
+_IN_GROUPS: Final = (*_READING, *_TRANSFORMING, ("administer", "plain"))
 _TRANSACTIONAL: Final = (("produce", "aiokafka"), ("produce", "java"))
 _NOT_BOUNDS: Final = ("workload", "what", "of", "broker", "name")
 
@@ -108,19 +109,28 @@ def _same_name_mistakes(plan: Plan) -> Iterator[str]:
 
 def _workload_mistakes(plan: Plan) -> Iterator[str]:
     for index, workload in enumerate(plan.workloads):
-        if workload.client != "plain" and workload.kind == "move":
-            yield f"workloads[{index}].client: {workload.client} moves no replicas"
+        if workload.client != "plain" and workload.kind in _ORDERING:
+            yield f"workloads[{index}].client: {workload.client} gives no orders"
         yield from (f"workloads[{index}].{mistake}" for mistake in _library_mistakes(workload))
+        if _shares_what_it_administers(workload, plan):
+            yield f"workloads[{index}].group: {workload.group} is another client's, too"
         if workload.idempotent and workload.acks != "all":
             yield f"workloads[{index}].acks: must be all of an idempotent producer"
         yield from (f"workloads[{index}].{mistake}" for mistake in _format_mistakes(workload))
+
+
+def _shares_what_it_administers(workload: Workload, plan: Plan) -> bool:
+    groups = [each.group for each in plan.workloads]
+    return workload.kind == "administer" and groups.count(workload.group) > 1
 
 
 def _library_mistakes(workload: Workload) -> Iterator[str]:
     """Find what only some clients do here."""
     who = (workload.kind, workload.client)
     if workload.group is not None and who not in _IN_GROUPS:
-        yield "group: only of kind consume, not of client plain, or of kind transform"
+        yield "group: only of kind consume, not of client plain, or of kind transform or administer"
+    if workload.kind == "administer" and workload.group is None:
+        yield "kind: administer needs a group"
     if workload.kind == "transform" and (who not in _TRANSFORMING or workload.group is None):
         yield "kind: transform needs client aiokafka or java, a group and into"
     if (workload.into is not None) != (workload.kind == "transform"):

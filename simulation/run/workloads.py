@@ -17,6 +17,10 @@ from simulation.core.plan import Workload
 from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient
 from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload
+from simulation.workload.group_administrator import (
+    GroupAdministrator,
+    GroupAdministratorSettings,
+)
 from simulation.workload.java_member import JavaMemberWorkload
 from simulation.workload.java_transactions import JavaTransactionsWorkload
 from simulation.workload.java_transformer import JavaTransformWorkload
@@ -101,8 +105,8 @@ class Workloads:
             running.connection.close()
 
     async def end_writers(self) -> None:
-        """End all that only write or move; what they have sent is waited for."""
-        await self.end(*self._of("produce", "move"))
+        """End all that write or order something; what they have sent is waited for."""
+        await self.end(*self._of("produce", "move", "administer"))
 
     async def end_transformers(self) -> None:
         """End those that write what they read, with their transactions."""
@@ -223,6 +227,12 @@ class Workloads:
                 return ConsumerWorkload(connection, self._history, settings)
             case "transform":
                 raise AssertionError("plain clients do not transform")
+            case "administer":
+                assert workload.group is not None
+                group = GroupAdministratorSettings(
+                    topic=workload.topic, group=workload.group, interval_ms=workload.interval_ms
+                )
+                return GroupAdministrator(connection, self._history, self._chance, group)
             case "move":
                 return MoverWorkload(
                     connection,

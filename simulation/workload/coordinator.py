@@ -37,6 +37,11 @@ class Coordinator:
         self._progress = progress
         self._broker: int | None = None
 
+    @property
+    def broker(self) -> int | None:
+        """The broker that answered last; None: another one is to be found."""
+        return self._broker
+
     async def ask(self, message: Any, version: int, code_in: Callable[[Any], int]) -> Any:
         """Send a request once.
 

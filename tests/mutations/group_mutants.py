@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from broker.core.coordination import Record
 from broker.core.groups.classic_group import ClassicGroup
 from broker.core.groups.decision import Decision
-from broker.core.groups.group_offsets import Committed, GroupOffsets
+from broker.core.groups.group_offsets import Committed, GroupOffsets, offset_key
 from broker.core.groups.rebalances import Rebalances
 from protocol.ids import TopicPartition
 
@@ -17,6 +18,21 @@ class ForgetfulOffsets(GroupOffsets):
     def committed(self, group_id: str) -> Mapping[TopicPartition, Committed]:
         del group_id
         return {}
+
+
+class StubbornOffsets(GroupOffsets):
+    """Answers that offsets are deleted and keeps them."""
+
+    def delete(self, group_id: str, tps: Iterable[TopicPartition]) -> list[Record]:
+        return [(offset_key(group_id, tp), None) for tp in tps if tp in self.committed(group_id)]
+
+
+class SilentOffsets(GroupOffsets):
+    """Deletes offsets and writes nothing about it."""
+
+    def delete(self, group_id: str, tps: Iterable[TopicPartition]) -> list[Record]:
+        super().delete(group_id, tps)
+        return []
 
 
 class GenerousRebalances(Rebalances):

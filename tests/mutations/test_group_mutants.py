@@ -1,4 +1,4 @@
-"""The checker of groups catches a coordinator that breaks what it checks, and no other one."""
+"""The checkers of groups catch a coordinator that breaks what they check, and no other one."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import asyncio
 
 import pytest
 
+from broker.core.groups.group_offsets import GroupOffsets
 from broker.core.groups.group_shard import GroupShard
 from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.workload.clients import addresses_of
+from simulation.workload.group_administrator import GroupAdministrator, GroupAdministratorSettings
 from simulation.workload.group_consumer import GroupConsumerSettings, GroupConsumerWorkload
 from simulation.world.foreign_clocks import foreign_clocks
 from tests.mutations import group_mutants
@@ -79,3 +81,42 @@ async def test_a_partition_that_two_members_are_assigned(is_broken: bool) -> Non
         findings = await trial.findings()
 
     assert findings == (["groups"] if is_broken else [])
+
+
+class Script:
+    """What an administrator draws: to set an offset to 700, to delete the group, and then reads."""
+
+    def __init__(self) -> None:
+        self._drawn = iter((9, 700, 0))
+
+    def randrange(self, stop: int, /) -> int:
+        drawn = next(self._drawn, 2)
+        assert drawn < stop
+        return drawn
+
+
+async def administer(trial: Trial, one: GroupAdministrator) -> None:
+    """Let somebody administer a group without members, and look from another broker at last."""
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(one.run())
+        await asyncio.sleep(2)
+        trial.cluster.brokers[1].kill()
+        await asyncio.sleep(10)
+        one.stop()
+
+
+@broken_or_not
+@pytest.mark.parametrize("broken", [group_mutants.StubbornOffsets, group_mutants.SilentOffsets])
+async def test_offsets_of_a_deleted_group_that_stay_or_come_back(
+    broken: type[GroupOffsets], is_broken: bool
+) -> None:
+    trial = await with_groups()
+    if is_broken:
+        turn_into(broken, shard(trial).offsets)
+    settings = GroupAdministratorSettings(topic="orders", group="administered")
+    client = trial.new_client("administrator")
+    await administer(trial, GroupAdministrator(client, trial.history, Script(), settings))
+
+    findings = await trial.findings(heals=True)
+
+    assert findings == (["group offsets"] if is_broken else [])

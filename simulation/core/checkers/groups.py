@@ -14,7 +14,7 @@ from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.history import Assignment, Commit, Kind, Operation, Poll, Txn
+from simulation.core.history import Assignment, Commit, Function, Kind, Operation, Poll, Txn
 
 NAME: Final = "groups"
 
@@ -51,7 +51,7 @@ def check_groups(evidence: Evidence) -> list[Violation]:
         match operation.value:
             case Assignment() as assigned:
                 found += _owners(groups, operation, assigned)
-            case Commit() as commit:
+            case Commit() as commit if operation.function is Function.COMMIT:
                 for tp, offset in commit.offsets:
                     key = (commit.group, tp)
                     groups.committed[key] = max(offset, groups.committed.get(key, 0))

@@ -20,6 +20,7 @@ from simulation.core.checkers import (
     durability,
     elections,
     epochs,
+    group_offsets,
     groups,
     high_watermark,
     idempotence,
@@ -118,6 +119,9 @@ _WANTS: Final[Mapping[str, _Wants]] = {
         (SampleSource.CLIENTS, SampleSource.DECISIONS), (SampleSource.REPLICAS, SampleSource.LOGS)
     ),
     groups.NAME: _Wants((SampleSource.CLIENTS, SampleSource.DECISIONS)),
+    group_offsets.NAME: _Wants(
+        (SampleSource.CLIENTS, SampleSource.DECISIONS, SampleSource.REPLICAS)
+    ),
     transactions.NAME: _Wants((SampleSource.CLIENTS, SampleSource.LOGS), (SampleSource.DECISIONS,)),
     polls.NAME: _Wants((SampleSource.CLIENTS,), (SampleSource.LOGS, SampleSource.DECISIONS)),
     processing.NAME: _Wants((SampleSource.CLIENTS, SampleSource.LOGS), (SampleSource.DECISIONS,)),

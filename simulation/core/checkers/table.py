@@ -15,6 +15,7 @@ from simulation.core.checkers.durability import check_durability
 from simulation.core.checkers.elections import check_elections
 from simulation.core.checkers.epochs import check_epochs
 from simulation.core.checkers.evidence import Checker, Evidence, Violation
+from simulation.core.checkers.group_offsets import check_group_offsets
 from simulation.core.checkers.groups import check_groups
 from simulation.core.checkers.high_watermark import check_high_watermark
 from simulation.core.checkers.idempotence import check_idempotence
@@ -64,6 +65,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_metadata,
     check_orders,
     check_groups,
+    check_group_offsets,
     check_transactions,
     check_polls,
     check_processing,

@@ -13,11 +13,9 @@ from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
     ControlledShutdownRequest,
-    Listener,
 )
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
 from tests.controller.core.cluster import (
-    CLUSTER_ID,
     HEARTBEAT_MS,
     SESSION_MS,
     Cluster,
@@ -26,26 +24,7 @@ from tests.controller.core.cluster import (
     three_brokers,
     tp,
 )
-
-LISTENER = Listener(name="PLAINTEXT", host="h", port=9092, security_protocol=0)
-
-
-def registration(
-    broker_id: int = 4,
-    *,
-    cluster_id: str = CLUSTER_ID,
-    incarnation: bytes = b"i" * 16,
-    log_dirs: tuple[bytes, ...] = (log_dir(4, 1), log_dir(4, 2)),
-    listeners: tuple[Listener, ...] = (LISTENER,),
-) -> BrokerRegistrationRequest:
-    return BrokerRegistrationRequest(
-        broker_id=broker_id,
-        cluster_id=cluster_id,
-        incarnation_id=incarnation,
-        listeners=list(listeners),
-        log_dirs=list(log_dirs),
-        rack=None,
-    )
+from tests.controller.core.registration import registration
 
 
 def test_a_registered_broker_is_fenced_until_it_heartbeats() -> None:
@@ -350,48 +329,3 @@ def test_producer_ids_come_in_blocks_that_nobody_gets_twice() -> None:
 def test_a_new_cluster_has_no_deadline_but_the_look_for_preferred_leaders() -> None:
     cluster = Cluster()
     assert cluster.machine.next_deadline_ms() == cluster.now_ms + 5000
-
-
-def test_a_log_dir_that_is_gone_without_a_word_has_failed() -> None:
-    """Its disk was replaced before the failure could be told, as when this controller was away."""
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
-    cluster.brokers[2].bad = [tp("t-0")]
-
-    again = registration(
-        2,
-        incarnation=cluster.state.brokers[2].incarnation,
-        log_dirs=(log_dir(2, 2), log_dir(2, 9)),
-    )
-    cluster.call(again, 4)
-    cluster.settle()
-
-    assert cluster.state.partition(tp("t-0")).isr == (1,)
-    assert tp("t-0") in cluster.state.offline[2]
-    assert cluster.state.brokers[2].log_dirs == (log_dir(2, 2), log_dir(2, 9))
-    cluster.brokers[2].bad = []
-    cluster.call(again, 4)
-    cluster.settle()
-    assert cluster.state.offline.get(2, {}) == {}
-
-
-def test_what_stays_offline_after_a_return_is_asked_about_once() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1])
-    cluster.held = [1]
-    cluster.fail_log_dir(1, 1, ["t-0"])
-    cluster.return_log_dirs(1, [1, 2], still_bad=["t-0"])
-    cluster.take()
-    cluster.held = []
-    cluster.settle()
-    assert cluster.state.offline_replicas(tp("t-0")) == [1]
-    asked = [type(r).__name__ for r in cluster.take()[1]]
-    assert asked.count("LeaderAndIsrRequest") == 1
-
-
-def test_a_registration_sent_twice_brings_nothing_back() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
-    cluster.take()
-    cluster.return_log_dirs(1, [1, 2])
-    assert cluster.take() == {}

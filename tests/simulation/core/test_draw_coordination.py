@@ -56,7 +56,7 @@ def test_one_to_three_members_share_a_topic_and_the_first_stays() -> None:
     counts: dict[int, None] = {}
     for seed in SEEDS:
         cluster, workloads = groups_of(seed)
-        members = [one for one in workloads if one.group is not None]
+        members = [one for one in workloads if one.group == "members"]
         counts[len(members)] = None
         assert members[0].begins
         lanes = groups_lanes(Random(seed), FaultScope(cluster, 5_000), workloads)
@@ -69,6 +69,12 @@ def test_one_to_three_members_share_a_topic_and_the_first_stays() -> None:
         assert members[0].name not in stopped
         assert all(name in [one.name for one in members] for name in stopped)
     assert sorted(counts) == [1, 2, 3]
+
+
+def test_offsets_of_a_group_of_its_own_are_administered_in_some_plans() -> None:
+    drawn = [one for seed in SEEDS for one in groups_of(seed).workloads if one.kind == "administer"]
+    assert 0 < len(drawn) < len(SEEDS)
+    assert {(one.topic, one.group) for one in drawn} == {("shared", "administered")}
 
 
 def test_what_is_committed_is_read_or_transformed_and_its_results_read() -> None:

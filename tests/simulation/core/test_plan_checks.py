@@ -125,11 +125,13 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
     [
         (
             "group: g",
-            "workloads[0].group: only of kind consume, not of client plain, or of kind transform",
+            "workloads[0].group: only of kind consume, not of client plain, "
+            "or of kind transform or administer",
         ),
         (
             "group: g, kind: consume",
-            "workloads[0].group: only of kind consume, not of client plain, or of kind transform",
+            "workloads[0].group: only of kind consume, not of client plain, "
+            "or of kind transform or administer",
         ),
         (
             "kind: transform, client: aiokafka, into: orders",
@@ -155,7 +157,8 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
             "read_committed: true, kind: consume",
             "workloads[0].read_committed: only of kind consume, not of client plain",
         ),
-        ("client: aiokafka, kind: move", "workloads[0].client: aiokafka moves no replicas"),
+        ("client: aiokafka, kind: move", "workloads[0].client: aiokafka gives no orders"),
+        ("kind: administer", "workloads[0].kind: administer needs a group"),
         ("client: java", "workloads[0].client: java is in a group or transactional"),
         ("keys: -1", "workloads[0].keys: must be >= 0, is -1"),
         (

@@ -87,6 +87,15 @@ def test_a_mover_moves() -> None:
     assert found(verdict) == []
 
 
+def test_offsets_of_a_group_are_administered_to_the_end() -> None:
+    verdict = play(
+        "- until: {count: {workload: offsets, at_least: 40}}",
+        rest="workloads: [{name: offsets, topic: a, kind: administer, group: g}]",
+    )
+
+    assert found(verdict) == []
+
+
 def test_errors_are_counted_by_their_code() -> None:
     verdict = play(
         """
