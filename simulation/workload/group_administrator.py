@@ -94,12 +94,16 @@ class GroupAdministrator:
         if not self._tps:
             await self._client.refresh(self._settings.topic)
             self._tps = self._client.partitions(self._settings.topic)
+        if self._coordinator.broker is None:
+            # What it does next would hide what the next coordinator has.
+            await self._read()
+            return
         match self._chance.randrange(10):
-            case 0:
+            case 0 | 1:
                 await self._change(self._deleting_group())
-            case 1:
+            case 2 | 3:
                 await self._change(self._deleting_offsets())
-            case 2 | 3 | 4:
+            case 4 | 5:
                 await self._read()
             case _:
                 await self._change(self._setting_offsets())
