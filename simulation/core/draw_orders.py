@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from protocol.messages.topics import TO_HIGH_WATERMARK
 from simulation.core import actions
 from simulation.core.actions import Action
 from simulation.core.dice import Dice, chosen, skewed
@@ -68,14 +69,14 @@ def _add_partitions(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Act
 
 
 def _move(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    """Name a replica that is there, or any broker."""
     partition = _partitions(dice, cluster)
-    return (
-        actions.MoveReplica(
-            of=partition,
-            broker=_broker(dice, cluster),
-            to=_log_dir(dice, cluster),
-        ),
-    )
+    broker = _broker(dice, cluster)
+    if partition not in {*(topic.name for topic in cluster.topics), "*"}:
+        broker = chosen(
+            dice, {f"leader of {partition}": 2, f"follower of {partition}": 1, broker: 2}
+        )
+    return (actions.MoveReplica(of=partition, broker=broker, to=_log_dir(dice, cluster)),)
 
 
 def _reassign(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
@@ -126,9 +127,12 @@ def _restart_partition(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[
 
 
 def _delete_records(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
-    return (actions.DeleteRecords(of=_partitions(dice, cluster), before=dice.randint(0, 300)),)
+    """Most often few: what lies beyond the high watermark of a partition is refused."""
+    before = TO_HIGH_WATERMARK if dice.random() < 0.2 else skewed(dice, 1, _RECORDS_MAX)
+    return (actions.DeleteRecords(of=_partitions(dice, cluster), before=before),)
 
 
+_RECORDS_MAX: Final = 300
 _TOPIC_CHANGES: Final[tuple[tuple[str, tuple[str | None, ...]], ...]] = (
     ("min.insync.replicas", ("1", "2", None)),
     ("segment.bytes", ("16384", "65536", None)),

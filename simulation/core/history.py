@@ -104,6 +104,8 @@ class Poll(NamedTuple):
     """When it is over: those with records or an error."""
     is_committed: bool = False
     """Only records of transactions that were committed were asked for, and records without one."""
+    names_epochs: bool = False
+    """The request said under which leader epochs it asks (Fetch 9 and later)."""
 
 
 class Assignment(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_EPOCH, TopicPartition
@@ -33,6 +33,9 @@ from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
 from simulation.workload.questions import end_of_epoch, list_offsets
 from simulation.workload.record_formats import FETCH_VERSIONS
+
+_NAMES_EPOCHS_SINCE: Final = 9
+"""From this version on a Fetch says under which leader epochs it asks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -137,7 +140,8 @@ class ConsumerWorkload:
         if not await self._check(broker, led):
             return False
         reads = tuple(Read(each.tp, each.offset, each.checked_epoch) for each in led)
-        asked = Poll(broker, reads, self._settings.is_read_committed)
+        names_epochs = FETCH_VERSIONS[self._settings.message_format] >= _NAMES_EPOCHS_SINCE
+        asked = Poll(broker, reads, self._settings.is_read_committed, names_epochs)
         with self._history.begin(self._client.client_id, Function.POLL, asked) as polling:
             try:
                 answer = await self._fetch(broker, led)

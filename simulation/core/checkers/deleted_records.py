@@ -1,6 +1,8 @@
 """Records that were deleted never come back: not in a leader's log, not to who reads.
 
 Where logs begin in the end is held against the orders in `ordered_places`; here it is all the time.
+When an order is answered, every replica that the controller has as alive begins there or later, or
+the next leader may bring the records back.
 Source: KIP-107; Partition.scala deleteRecordsOnLeader, lowWatermarkIfLeader.
 """
 
@@ -9,14 +11,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from protocol.faults.model import CONTROLLER_NODE, broker_node
 from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.ordering import ordered_of
+from simulation.core.checkers.ordering import Ordered, ordered_of
+from simulation.core.checkers.quiet_times import QuietTimes
 from simulation.core.history import Function, Kind, Poll
-from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource
+from simulation.core.samples import (
+    PartitionSample,
+    ReplicaSample,
+    Role,
+    Samples,
+    SampleSource,
+)
 
 NAME: Final = "deleted records"
+_KNOWN_WITHIN_US: Final = 1_000_000
+"""So long after a decision a leader surely has it, if nothing stands between."""
 
 
 class _Deleted(NamedTuple):
@@ -43,6 +55,7 @@ def check_deleted_records(evidence: Evidence) -> list[Violation]:
             leaders.setdefault(sample.tp, []).append(sample)
     return [
         *_falls(leaders),
+        *_not_taken(evidence),
         *(
             violation
             for deleted in _deleted(evidence, leaders)
@@ -68,6 +81,58 @@ def _falls(leaders: Mapping[TopicPartition, Sequence[ReplicaSample]]) -> Iterato
                     f"at {before.log_start_offset} within leader epoch {now.leader_epoch}"
                 )
                 yield Violation(NAME, now.at_us, text)
+
+
+def _not_taken(evidence: Evidence) -> Iterator[Violation]:
+    """Find live followers that had not taken an order when it was answered."""
+    samples = evidence.samples
+    if SampleSource.COMMITS not in samples.sources:
+        return  # Brokers and the controller are not seen in one moment.
+    quiet = QuietTimes(samples)
+    for each in ordered_of(evidence):
+        is_order = each.function is Function.DELETE_RECORDS and each.is_sure
+        steady = _steady(each, samples) if is_order else None
+        if steady is None:
+            continue
+        for broker in steady.replicas:
+            log = _held(each, samples, steady, broker)
+            nodes = (CONTROLLER_NODE, broker_node(steady.leader), broker_node(broker))
+            since_us = each.begin_us - _KNOWN_WITHIN_US
+            if log is not None and quiet.lasts(nodes, since_us, each.end_us):
+                text = (
+                    f"{log.tp} begins at {log.log_start_offset} on broker {broker}, which is "
+                    f"alive, and the records before {each.order.offset} were deleted, answered at "
+                    f"{each.answered}"
+                )
+                yield Violation(NAME, each.end_us, text)
+
+
+def _steady(each: Ordered, samples: Samples) -> PartitionSample | None:
+    """Return the only decision of a while before an order up to its answer; None: there are two."""
+    tp = TopicPartition(each.order.topic, each.order.partition)
+    since_us, until_us = each.begin_us - _KNOWN_WITHIN_US, each.end_us + samples.seen_within_us
+    looks = [sample for sample in samples.partitions if sample.tp == tp]
+    before = [sample for sample in looks if sample.at_us <= since_us]
+    after = [sample for sample in looks if since_us < sample.at_us <= until_us]
+    return before[-1] if before and not after and not before[-1].is_deleted else None
+
+
+def _held(
+    each: Ordered, samples: Samples, steady: PartitionSample, broker: int
+) -> ReplicaSample | None:
+    """Return what a live replica had at the answer, if it did not have the order then."""
+    own = [
+        sample
+        for sample in samples.replicas
+        if (sample.broker, sample.tp) == (broker, steady.tp)
+        and sample.at_us <= each.end_us + 2 * samples.seen_within_us
+    ]
+    if not own or broker in steady.offline or samples.is_damaged(broker, each.end_us):
+        return None
+    last = own[-1]
+    is_following = last.role is Role.FOLLOWER and last.leader_epoch == steady.leader_epoch
+    is_same = last.topic_id == steady.topic_id
+    return last if is_following and is_same and last.log_start_offset < each.order.offset else None
 
 
 def _deleted(

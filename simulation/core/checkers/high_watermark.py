@@ -1,4 +1,7 @@
-"""The high watermark never falls within a leader epoch, nor passes a log end of the Isr."""
+"""The high watermark never falls within a leader epoch, nor passes a log end of the Isr.
+
+Nor does one of an earlier leader: see `committed`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from protocol.ids import TopicPartition
+from simulation.core.checkers.committed import lacking
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.timeline import moments
 from simulation.core.samples import ReplicaSample, Role, SampleSource
@@ -38,7 +42,8 @@ def check_high_watermark(evidence: Evidence) -> list[Violation]:
         # All of a moment first: one change may be of two brokers.
         for tp in dict.fromkeys(sample.tp for sample in samples):
             violations += _passes(replicas[tp], samples[0].at_us, joined)
-    return violations
+    lacks = [Violation(NAME, at_us, text) for at_us, text in lacking(evidence)]
+    return [*violations, *lacks]
 
 
 def _falls(before: ReplicaSample | None, now: ReplicaSample) -> Iterator[Violation]:

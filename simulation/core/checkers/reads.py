@@ -1,5 +1,8 @@
 """What readers get lies below the high watermark, and leaves out nothing.
 
+Who asks under another leader epoch than the leader's gets nothing: its log may be another one
+(KIP-320).
+
 Whether it stays there is for `durability`: what was read is a fact there, as what was acknowledged.
 Source: ReplicaManager.scala readFromLocalLog, FetchIsolation; KIP-98.
 """
@@ -9,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from protocol.ids import NO_OFFSET
+from protocol.ids import NO_EPOCH, NO_OFFSET
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import EVER
@@ -61,7 +64,7 @@ def _reads(evidence: Evidence) -> Iterator[tuple[Span, Poll, Read]]:
 
 
 def _uncommitted(span: Span, poll: Poll, read: Read, leading: Leading | None) -> Iterator[str]:
-    """Hold what was read against what the answer says, and against what its leader held."""
+    """Hold what was read, and how, against what the answer says and what its leader held."""
     last, _ = read.records[-1]
     if read.high_watermark != NO_OFFSET and last >= read.high_watermark:
         yield f"{_place(poll, last, read)}, with the high watermark {read.high_watermark}"
@@ -69,6 +72,11 @@ def _uncommitted(span: Span, poll: Poll, read: Read, leading: Leading | None) ->
         return
     until_us = span.end.at_us + _SEEN_WITHIN_US
     seen = leading.during(read.tp, poll.broker, span.begin.at_us, until_us)
+    if seen and poll.names_epochs and read.leader_epoch not in (NO_EPOCH, seen[0].leader_epoch):
+        yield (
+            f"{_place(poll, last, read)} under leader epoch {read.leader_epoch}, and it led at "
+            f"epoch {seen[0].leader_epoch} all the time"
+        )
     reached = max((one.high_watermark for one in seen), default=last + 1)
     if last >= reached:
         yield f"{_place(poll, last, read)}, and its high watermark was {reached} then"

@@ -160,6 +160,7 @@ def test_json_lines_name_the_parts_of_a_poll() -> None:
             }
         ],
         "is_committed": False,
+        "names_epochs": False,
     }
 
 

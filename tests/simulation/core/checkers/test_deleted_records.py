@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulation.core.checkers.deleted_records import check_deleted_records
 from simulation.core.history import Function, Order, Poll, Read
-from simulation.core.samples import Damage, Role, SampleSource
+from simulation.core.samples import Damage, FaultSample, Role, SampleSource
 from tests.simulation.core.checkers.build import TP, Story
 
 
@@ -116,4 +116,46 @@ def test_an_order_of_which_nobody_knows_promises_nothing() -> None:
     story.history.begin("admin", Function.DELETE_RECORDS, order).unknown("REQUEST_TIMED_OUT")
     _leads(story.at(3), 0, broker=2, epoch=4)
 
+    assert _texts(story) == []
+
+
+def _followed(start: int, *, epoch: int = 3, offline: tuple[int, ...] = ()) -> Story:
+    """Records before offset 5 are deleted at 12 s, and broker 2 follows with a log from there."""
+    story = Story().at(1)
+    story.partition(leader=1, epoch=epoch, offline=offline)
+    _leads(story, 0)
+    story.replica(2, epoch=3, end=10, start=0)
+    _leads(story.at(11.8), 5)
+    story.at(11.9).replica(2, epoch=3, end=10, start=start)
+    story.at(12).order(Function.DELETE_RECORDS, Order("orders", 0, broker=1, offset=5))
+    return story
+
+
+def test_every_live_follower_has_taken_a_deletion_when_it_is_answered() -> None:
+    assert _texts(_followed(5)) == []
+    assert _texts(_followed(4)) == [
+        "orders-0 begins at 4 on broker 2, which is alive, and the records before 5 were deleted, "
+        "answered at 12.000000 s"
+    ]
+
+
+def test_a_follower_that_is_dead_or_follows_no_more_is_not_waited_for() -> None:
+    assert _texts(_followed(4, offline=(2,))) == []
+    assert _texts(_followed(4, epoch=4)) == []
+
+
+def test_a_leader_may_take_a_follower_for_dead_where_something_stood_between() -> None:
+    story = _followed(4)
+    story.samples.faults.append(FaultSample(10_500_000, 10_600_000, "controller", what="pause"))
+
+    assert _texts(story) == []
+
+
+def test_what_was_decided_a_moment_before_a_deletion_its_leader_may_not_know() -> None:
+    story = _followed(4)
+    story.at(11.95).partition(leader=1, epoch=3, isr=(1,))
+    assert _texts(story) == []
+
+    story = _followed(4)
+    story.samples.damages.append(Damage(1, 2, "d1", "lost"))
     assert _texts(story) == []

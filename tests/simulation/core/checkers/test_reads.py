@@ -91,3 +91,18 @@ def test_compaction_leaves_out_and_a_disk_that_wrote_elsewhere_is_not_judged() -
     story.partition(leader=1, isr=(1,))
     story.samples.damages.append(Damage(story.now_us, 1, "d1", "wrote", is_lasting=True))
     assert _texts(story) == []
+
+
+def test_who_asks_under_another_leader_epoch_is_given_nothing() -> None:
+    story = Story().at(1)
+    story.replica(1, Role.LEADER, epoch=4, high_watermark=5)
+    story.at(2)
+    for epoch, names_epochs in ((4, True), (-1, True), (3, False), (3, True)):
+        read = Read(TP, 0, epoch, ((0, 100),), 5)
+        poll = Poll(1, (read,), names_epochs=names_epochs)
+        story.history.begin("reader", Function.POLL, poll).ok(poll)
+
+    assert _texts(story) == [
+        "orders-0 offset 0 was read from broker 1 under leader epoch 3, and it led at epoch 4 all "
+        "the time"
+    ]

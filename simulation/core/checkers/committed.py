@@ -1,0 +1,112 @@
+"""Who is in the Isr has all that any leader before had committed: any member may lead next.
+
+Other than of one leader's high watermark, which `high_watermark` holds against its Isr, this tells
+of a member that was let in, or kept, without what an earlier leader had answered. Nothing is known
+of what was committed in a log that a disk may have changed, nor across an unclean election.
+Source: Partition.scala isFollowerInSync; KIP-966.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from protocol.ids import NO_EPOCH, TopicPartition
+from simulation.core.checkers.evidence import Evidence
+from simulation.core.checkers.timeline import merged, moments
+from simulation.core.samples import (
+    HOSTED_ROLES,
+    PartitionSample,
+    ReplicaSample,
+    Role,
+    SampleSource,
+)
+
+
+@dataclass(slots=True)
+class _Known:
+    """One partition, so far."""
+
+    decided: PartitionSample | None = None
+    replicas: dict[int, ReplicaSample] = field(default_factory=dict[int, ReplicaSample])
+    committed: ReplicaSample | None = None
+    """Of the leader whose high watermark was the highest."""
+
+    def decide(self, sample: PartitionSample) -> None:
+        before = self.decided
+        self.decided = sample
+        if before is None or before.topic_id != sample.topic_id or _is_unclean(before, sample):
+            self.committed = None
+
+    def lead(self, sample: ReplicaSample, *, is_sure: bool) -> None:
+        """Take a leader's high watermark; one whose log may be less sets all back."""
+        decided = self.decided
+        if decided is None or decided.topic_id != sample.topic_id:
+            return
+        if sample.leader_epoch < decided.leader_epoch:
+            return  # deposed, perhaps by an unclean election
+        if not is_sure:
+            self.committed = None
+        elif self.committed is None or sample.high_watermark > self.committed.high_watermark:
+            self.committed = sample
+
+
+def _is_unclean(before: PartitionSample, now: PartitionSample) -> bool:
+    is_outsider = now.leader >= 0 and now.leader not in before.isr
+    return is_outsider or (now.is_recovering and not before.is_recovering)
+
+
+def lacking(evidence: Evidence) -> Iterator[tuple[int, str]]:
+    """Give when a member of the Isr was seen first without what was committed, and a sentence."""
+    samples = evidence.samples
+    if SampleSource.COMMITS not in samples.sources:
+        return
+    edited_us = min(samples.journal_edits_us, default=samples.ended_us)
+    known: dict[TopicPartition, _Known] = {}
+    found: dict[tuple[int, TopicPartition], None] = {}
+    for at_us, some in moments(merged(samples.partitions, samples.replicas)):
+        if at_us > edited_us:
+            return
+        for sample in some:
+            _take(evidence, known.setdefault(sample.tp, _Known()), sample)
+        for tp in dict.fromkeys(sample.tp for sample in some):
+            for member in _lacking(evidence, known[tp], at_us):
+                if (member.broker, tp) not in found:
+                    found[member.broker, tp] = None
+                    yield at_us, _text(known[tp], member)
+
+
+def _take(evidence: Evidence, known: _Known, sample: PartitionSample | ReplicaSample) -> None:
+    if isinstance(sample, PartitionSample):
+        known.decide(sample)
+        return
+    known.replicas[sample.broker] = sample
+    if sample.role is Role.LEADER:
+        is_forgiven = sample.at_us <= evidence.forgiven.get(sample.tp, -1)
+        is_damaged = evidence.samples.is_damaged(sample.broker, sample.at_us)
+        known.lead(sample, is_sure=not is_forgiven and not is_damaged)
+
+
+def _lacking(evidence: Evidence, known: _Known, at_us: int) -> Iterator[ReplicaSample]:
+    decided, committed = known.decided, known.committed
+    if decided is None or committed is None or decided.is_deleted:
+        return
+    for broker in decided.isr:
+        log = known.replicas.get(broker)
+        if log is None or log.role not in HOSTED_ROLES or log.leader_epoch == NO_EPOCH:
+            continue
+        is_same = log.topic_id == committed.topic_id and broker not in decided.offline
+        is_whole = not evidence.samples.is_damaged(broker, at_us)
+        if is_same and is_whole and log.log_end_offset < committed.high_watermark:
+            yield log
+
+
+def _text(known: _Known, member: ReplicaSample) -> str:
+    assert known.committed is not None
+    assert known.decided is not None
+    return (
+        f"of {member.tp} was {known.committed.high_watermark} on its leader "
+        f"{known.committed.broker} at epoch {known.committed.leader_epoch}, and broker "
+        f"{member.broker}, which the controller has in the Isr {list(known.decided.isr)} at epoch "
+        f"{known.decided.leader_epoch}, has a log that ends at {member.log_end_offset}"
+    )
