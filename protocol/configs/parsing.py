@@ -27,6 +27,7 @@ from protocol.configs.types import (
     ConfigValue,
     InvalidValueError,
     RefusedValueError,
+    Synonym,
     Update,
     checked_value,
     field_name,
@@ -248,10 +249,10 @@ def _describe_topic_key(
             ]
         synonyms += of_broker
     described = described_config(column, synonyms)
-    factor = _factor(column, synonyms)
-    if factor == 1 or described.value is None:
+    used = _used_synonym(column, synonyms)
+    if used is None or used.is_same or described.value is None:
         return described
-    return replace(described, value=str(int(described.value) * factor))
+    return replace(described, value=format_value(used.value_of(int(described.value))))
 
 
 def described_config(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> DescribedConfig:
@@ -278,10 +279,10 @@ def described_config(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> De
     )
 
 
-def _factor(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> int:
-    """Return what the value in force is to be multiplied by."""
-    factors = {synonym.name: synonym.factor for synonym in column.synonyms}
-    return factors.get(synonyms[0].name, 1) if synonyms else 1
+def _used_synonym(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> Synonym | None:
+    """Return the broker's key whose value is in force; None: it is the topic's own."""
+    by_name = {synonym.name: synonym for synonym in column.synonyms}
+    return by_name.get(synonyms[0].name) if synonyms else None
 
 
 def broker_synonyms(name: str, broker: BrokerOverrides) -> list[ConfigSynonym]:
@@ -315,7 +316,7 @@ def value_of_broker(column: ConfigKey, broker: TopicDefaults) -> ConfigValue:
     for synonym in column.synonyms:
         value = getattr(broker, field_name(synonym.name))
         if value is not None:
-            return value if synonym.factor == 1 else value * synonym.factor
+            return value if synonym.is_same else synonym.value_of(value)
     return column.default
 
 

@@ -236,9 +236,9 @@ class TopicConfig:
         "Age from which segments go; -1 is no bound.",
         at_least(-1),
         synonyms=(
-            Synonym("log.retention.ms"),
-            Synonym("log.retention.minutes", _MINUTE_MS),
-            Synonym("log.retention.hours", _HOUR_MS),
+            Synonym("log.retention.ms", is_endless_below_zero=True),
+            Synonym("log.retention.minutes", _MINUTE_MS, is_endless_below_zero=True),
+            Synonym("log.retention.hours", _HOUR_MS, is_endless_below_zero=True),
         ),
     )
     segment_bytes: int = key(

@@ -129,6 +129,17 @@ class Synonym(NamedTuple):
     name: str
     factor: int = 1
     """What its value is multiplied by: hours to milliseconds."""
+    is_endless_below_zero: bool = False
+    """Any negative value stands for -1. Source: KafkaConfig.logRetentionTimeMillis."""
+
+    @property
+    def is_same(self) -> bool:
+        """Its value is the value of the key that it stands in for; true of all but numbers."""
+        return self.factor == 1 and not self.is_endless_below_zero
+
+    def value_of(self, value: int) -> int:
+        """Return what a number of this key is for the key that it stands in for."""
+        return -1 if self.is_endless_below_zero and value < 0 else value * self.factor
 
 
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)

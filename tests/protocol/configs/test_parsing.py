@@ -67,6 +67,8 @@ def test_a_topic_takes_what_it_leaves_unset_from_the_broker() -> None:
         ({"log.retention.hours": "2"}, 2 * HOUR_MS),
         ({"log.retention.hours": "2", "log.retention.minutes": "30"}, HOUR_MS // 2),
         ({"log.retention.minutes": "30", "log.retention.ms": "7"}, 7),
+        ({"log.retention.ms": "-7"}, -1),
+        ({"log.retention.minutes": "-2"}, -1),
     ],
 )
 def test_the_finest_unit_of_the_broker_wins(texts: dict[str, str], retention_ms: int) -> None:
@@ -245,6 +247,12 @@ GOLDEN_BROKER = overrides(
     static={"broker.id": "1", "log.retention.hours": "100", "num.partitions": "2"},
     dynamic={"log.segment.bytes": "500"},
 )
+
+
+def test_a_negative_retention_of_brokers_is_none_at_all_of_topics() -> None:
+    broker = overrides(static={"log.retention.ms": "-7"})
+    retention = by_name(describe_topic_configs({}, broker))["retention.ms"]
+    assert (retention.value, retention.synonyms[0].value) == ("-1", "-7")
 
 
 def test_topics_are_described_as_a_3_9_2_broker_does() -> None:
