@@ -49,7 +49,9 @@ def produce(lab: Lab, topic: str, key_separator: str | None) -> None:
         producer.close(timeout=5)
     lab.emit(
         [{"partition": each.partition, "offset": each.offset} for each in offsets],
-        f"{len(offsets)} record(s) are in {topic}, acknowledged by the whole Isr",
+        f"{len(offsets)} record(s) are in {topic}, acknowledged by the whole Isr"
+        if offsets
+        else "standard input had no line: no record was written",
     )
 
 

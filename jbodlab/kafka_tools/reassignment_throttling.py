@@ -70,9 +70,11 @@ def clear_throttles(client: ClusterClient, plan: ProposedReassignment, report: R
     listed = ",".join(map(str, brokers))
     report.say(f"Clearing broker-level throttles on broker{plural(len(brokers))} {listed}")
     _on_brokers(client, brokers, dict.fromkeys((*THROTTLED_RATES, MOVE_RATE)))
-    report.say(f"Clearing topic-level throttles on topic{plural(len(topics))} {','.join(topics)}")
-    removed: dict[str, str | None] = dict.fromkeys(THROTTLED_REPLICAS)
-    alter_configs(client, ResourceType.TOPIC, dict.fromkeys(topics, removed))
+    if topics:
+        names = ",".join(topics)
+        report.say(f"Clearing topic-level throttles on topic{plural(len(topics))} {names}")
+        removed: dict[str, str | None] = dict.fromkeys(THROTTLED_REPLICAS)
+        alter_configs(client, ResourceType.TOPIC, dict.fromkeys(topics, removed))
     report.note("throttles_cleared", {"brokers": brokers, "topics": topics})
 
 

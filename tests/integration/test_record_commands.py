@@ -58,6 +58,13 @@ def test_lines_are_produced_and_consumed(config: Path) -> None:
     assert run(config, "consume", "lines", *words).stdout == "v\n"
 
 
+def test_without_a_line_nothing_is_written(config: Path) -> None:
+    done = run(config, "produce", "nowhere")
+    assert (done.returncode, done.stderr) == (ExitCode.OK, "")
+    assert done.stdout == "standard input had no line: no record was written\n"
+    assert "nowhere" not in answer(config, "topics", "list")
+
+
 def test_a_misspelt_topic_is_named_and_not_waited_for(config: Path) -> None:
     missing = run(config, "consume", "ordesr", "--from-beginning", "--idle", "1")
     assert (missing.returncode, missing.stdout) == (ExitCode.FAILED, "")

@@ -147,6 +147,11 @@ def test_what_is_over_loses_its_throttles(cluster: FakeCluster, tmp_path: Path):
     )
 
 
+def test_topics_that_are_gone_have_no_throttles_to_lose(cluster: FakeCluster, tmp_path: Path):
+    result = action(cluster, "verify", plan_file(tmp_path, part("quux", 0, [1])))
+    assert result.stdout.splitlines()[-1] == "Clearing broker-level throttles on brokers 0,1,2,3"
+
+
 def test_throttles_stay_while_anything_is_under_way_or_when_asked(
     cluster: FakeCluster, tmp_path: Path
 ):
