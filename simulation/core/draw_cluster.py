@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, Literal
 
+from protocol.configs.broker import RACK_AWARE_SELECTOR
 from simulation.core.actions import CreateTopic
 from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.plan import ClusterPlan, Workload
@@ -44,13 +46,16 @@ def draw_cluster(dice: Dice) -> ClusterPlan:
     brokers = chosen(dice, _BROKERS)
     heartbeat_interval_ms, session_timeout_ms = chosen(dice, _HEARTBEATS)
     racks = chosen(dice, {0: 6, 2: 2, 3: 2})
+    configs = {
+        name: dice.choice(values) for name, values in _CONFIGS.items() if dice.random() < 0.5
+    }
+    if racks:
+        configs["replica.selector.class"] = RACK_AWARE_SELECTOR
     return ClusterPlan(
         brokers=brokers,
         log_dirs=chosen(dice, _LOG_DIRS),
         racks=tuple(f"r{broker % racks}" for broker in range(brokers)) if racks else (),
-        configs={
-            name: dice.choice(values) for name, values in _CONFIGS.items() if dice.random() < 0.5
-        },
+        configs=configs,
         heartbeat_interval_ms=heartbeat_interval_ms,
         session_timeout_ms=session_timeout_ms,
         topics=tuple(draw_topic(dice, name) for name in TOPIC_NAMES[: chosen(dice, _TOPICS)]),
@@ -76,26 +81,33 @@ def draw_topic(dice: Dice, name: str) -> CreateTopic:
 def draw_workloads(dice: Dice, cluster: ClusterPlan) -> tuple[Workload, ...]:
     """Draw one or two producers and mostly a consumer for each topic."""
     return tuple(
-        workload for topic in cluster.topics for workload in _workloads_of(dice, topic.name)
+        workload
+        for topic in cluster.topics
+        for workload in _workloads_of(dice, topic.name, cluster.racks)
     )
 
 
-def _workloads_of(dice: Dice, topic: str) -> list[Workload]:
+def _workloads_of(dice: Dice, topic: str, racks: Sequence[str]) -> list[Workload]:
     found = [_producer(dice, topic, "a")]
     if dice.random() < 0.3:
         found.append(_producer(dice, topic, "b"))
     if dice.random() < 0.7:
-        found.append(_reader(dice, topic))
+        found.append(_reader(dice, topic, racks))
     return found
 
 
-def _reader(dice: Dice, topic: str) -> Workload:
-    """Draw a consumer; one that begins late reads what is no longer in memory."""
+def _reader(dice: Dice, topic: str, racks: Sequence[str]) -> Workload:
+    """Draw a consumer; one that begins late reads what is no longer in memory.
+
+    A plain one is in a rack where there are some, and reads from its replicas.
+    """
+    client = _client(dice)
     return Workload(
         name=f"{topic}-reader",
         topic=topic,
         kind="consume",
-        client=_client(dice),
+        client=client,
+        rack=dice.choice(racks) if racks and client == "plain" else None,
         begins=dice.random() < 0.6,
     )
 

@@ -113,6 +113,8 @@ class Workload:
     """A producer's, not plain: each ``batch_records`` are a transaction over all partitions."""
     aborts_every: int = 0
     """Of so many transactions of such a producer the last is aborted; 0: none is."""
+    rack: str | None = None
+    """A plain consumer's: where it is. It reads from replicas there, where leaders name them."""
     read_committed: bool = False
     """A consumer's, not plain: it sees no transactions that are open or aborted."""
     acks: Literal["all", "1", "0"] = "all"

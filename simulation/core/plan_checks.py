@@ -141,6 +141,8 @@ def _library_mistakes(workload: Workload) -> Iterator[str]:
         yield "client: java is in a group or transactional"
     if workload.aborts_every < 0 or (workload.aborts_every and not workload.transactional):
         yield f"aborts_every: must be >= 0, of a transactional producer, is {workload.aborts_every}"
+    if workload.rack is not None and who != ("consume", "plain"):
+        yield "rack: only of kind consume and client plain"
     if workload.read_committed and who not in _READING:
         yield "read_committed: only of kind consume, not of client plain"
 

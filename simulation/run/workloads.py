@@ -222,7 +222,9 @@ class Workloads:
                 )
             case "consume":
                 settings = ConsumerSettings(
-                    topic=workload.topic, message_format=workload.message_format
+                    topic=workload.topic,
+                    message_format=workload.message_format,
+                    rack=workload.rack or "",
                 )
                 return ConsumerWorkload(connection, self._history, settings)
             case "transform":

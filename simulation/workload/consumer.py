@@ -1,8 +1,8 @@
 """A consumer that reads one topic from its beginning to its end and on.
 
 Unless it is told otherwise, it reads uncommitted records, too. It follows leaders by metadata, and
-logs that were cut by the end of the last epoch it has read (KIP-320). It commits nothing and
-belongs to no group.
+logs that were cut by the end of the last epoch it has read (KIP-320); in a rack it reads from the
+replicas that leaders name (KIP-392). It commits nothing and belongs to no group.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from protocol.errors import ErrorCode, KafkaError, Malformed
-from protocol.ids import NO_EPOCH, TopicPartition
+from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from protocol.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from protocol.messages.offsets import EARLIEST
 from protocol.ports import Buffer
@@ -33,6 +33,7 @@ from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
 from simulation.workload.questions import end_of_epoch, list_offsets
 from simulation.workload.record_formats import FETCH_VERSIONS
+from simulation.workload.replica_choice import ReplicaChoice
 
 _NAMES_EPOCHS_SINCE: Final = 9
 """From this version on a Fetch says under which leader epochs it asks."""
@@ -55,6 +56,8 @@ class ConsumerSettings:
     """It gets no records of transactions that are open or aborted."""
     group: str = ""
     """Of who shares the topic with others; "": none."""
+    rack: str = ""
+    """Where it is: it reads from a replica there if the leader names one (KIP-392); "": nowhere."""
 
 
 @dataclass(slots=True)
@@ -81,6 +84,7 @@ class ConsumerWorkload:
         self._history = history
         self._settings = settings
         self._stopping = asyncio.Event()
+        self._choice = ReplicaChoice(settings.metadata_max_age_ms)
         self._loops: dict[int, None] = {}
         self._turn = asyncio.Lock()
         """Held while what came is taken and worked off: one answer at a time."""
@@ -124,41 +128,43 @@ class ConsumerWorkload:
     async def _read_from(self, broker: int) -> None:
         backoff = Backoff(self._settings.retry_backoff_ms)
         while not self._stopping.is_set():
-            led = [each for each in self.positions.values() if self._leader(each.tp) == broker]
-            is_good = bool(led) and await self._read(broker, led)
+            here = [each for each in self.positions.values() if self._source(each.tp) == broker]
+            is_good = bool(here) and await self._read(broker, here)
             if is_good:
                 backoff.reset()
             else:
                 await pause(self._stopping, backoff.next_ms())
 
-    def _leader(self, tp: TopicPartition) -> int:
+    def _source(self, tp: TopicPartition) -> int:
         leader = self._client.leader(tp)
-        return -1 if leader is None else leader.broker
+        return self._choice.source(tp, NO_LEADER if leader is None else leader.broker)
 
-    async def _read(self, broker: int, led: Sequence[Position]) -> bool:
+    async def _read(self, broker: int, here: Sequence[Position]) -> bool:
         """Fetch once; False when something was wrong."""
-        if not await self._check(broker, led):
+        if not await self._check(broker, here):
             return False
-        reads = tuple(Read(each.tp, each.offset, each.checked_epoch) for each in led)
+        reads = tuple(Read(each.tp, each.offset, each.checked_epoch) for each in here)
         names_epochs = FETCH_VERSIONS[self._settings.message_format] >= _NAMES_EPOCHS_SINCE
         asked = Poll(broker, reads, self._settings.is_read_committed, names_epochs)
         with self._history.begin(self._client.client_id, Function.POLL, asked) as polling:
             try:
-                answer = await self._fetch(broker, led)
+                answer = await self._fetch(broker, here)
             except (OSError, Malformed) as error:
                 polling.fail(code_of(error).name)
                 self.progress.count_error(code_of(error).name)
+                for each in here:
+                    self._choice.forget(each.tp)
                 await self._refresh_metadata()
                 return False
             async with self._turn:
-                taken, codes = self._take(asked, led, answer)
+                taken, codes = self._take(asked, here, answer)
                 told = tuple(read for read in taken if read.records or read.error)
                 polling.ok(asked._replace(reads=told))
                 await self._after_read([read for read in taken if read.records])
         await self._heed(broker, codes)
         return not codes
 
-    async def _fetch(self, broker: int, led: Sequence[Position]) -> Any:
+    async def _fetch(self, broker: int, here: Sequence[Position]) -> Any:
         settings = self._settings
         request = FetchRequest(
             max_wait_ms=settings.max_wait_ms,
@@ -175,17 +181,18 @@ class ConsumerWorkload:
                             fetch_offset=each.offset,
                             partition_max_bytes=settings.max_bytes,
                         )
-                        for each in led
+                        for each in here
                     ],
                 )
             ],
+            rack_id=settings.rack,
         )
         timeout_ms = settings.max_wait_ms + self._client.request_timeout_ms
         version = FETCH_VERSIONS[settings.message_format]
         return await self._client.ask(broker, request, version, timeout_ms=timeout_ms)
 
     def _take(
-        self, asked: Poll, led: Sequence[Position], answer: Any
+        self, asked: Poll, here: Sequence[Position], answer: Any
     ) -> tuple[list[Read], dict[TopicPartition, ErrorCode]]:
         """Move the positions behind what was read, where it is still to be read."""
         reads: list[Read] = []
@@ -193,7 +200,7 @@ class ConsumerWorkload:
         parts = {
             part.partition_index: part for topic in answer.responses for part in topic.partitions
         }
-        for read, position in zip(asked.reads, led, strict=True):
+        for read, position in zip(asked.reads, here, strict=True):
             part = parts.get(read.tp.partition)
             if part is None or self.positions.get(read.tp) is not position:
                 continue
@@ -205,6 +212,7 @@ class ConsumerWorkload:
                 self.progress.count_error(code.name)
                 reads.append(read._replace(error=code.name))
             else:
+                self._choice.take(read.tp, part.preferred_read_replica)
                 aborted = AbortedRecords(part.aborted_transactions)
                 records, is_whole = self._advance(position, part.records or b"", aborted)
                 reads.append(read._replace(records=records, high_watermark=part.high_watermark))
@@ -249,7 +257,10 @@ class ConsumerWorkload:
     async def _heed(self, broker: int, codes: dict[TopicPartition, ErrorCode]) -> None:
         for tp, code in codes.items():
             position = self.positions.get(tp)
-            if code is ErrorCode.OFFSET_OUT_OF_RANGE and position is not None:
+            # A follower may not have yet what is asked for: its leader is asked next.
+            was_follower = self._choice.forget(tp)
+            is_out = code is ErrorCode.OFFSET_OUT_OF_RANGE and not was_follower
+            if is_out and position is not None:
                 await self._start_anew(broker, position)
         if codes:
             await self._refresh_metadata()
@@ -267,19 +278,19 @@ class ConsumerWorkload:
         else:
             position.offset, position.epoch = offset, NO_EPOCH
 
-    async def _check(self, broker: int, led: Sequence[Position]) -> bool:
+    async def _check(self, broker: int, here: Sequence[Position]) -> bool:
         """Ask under a new leader epoch whether what was read is in its log, and go back if not.
 
         Source: KIP-320, OffsetsForLeaderEpochClient.java.
         """
-        for position in led:
+        for position in here:
             leader = self._client.leader(position.tp)
-            if leader is None or leader.broker != broker:
+            if leader is None or self._source(position.tp) != broker:
                 return False
             if leader.epoch == position.checked_epoch:
                 continue
             try:
-                await self._go_back(broker, position, leader.epoch)
+                await self._go_back(leader.broker, position, leader.epoch)
             except (OSError, Malformed, KafkaError) as error:
                 self.progress.count_error(code_of(error).name)
                 await self._refresh_metadata()

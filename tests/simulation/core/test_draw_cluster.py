@@ -31,6 +31,15 @@ def test_no_topic_needs_more_replicas_than_it_has() -> None:
             assert needed <= topic.replication_factor <= cluster.brokers
 
 
+def test_plain_readers_are_in_a_rack_of_the_cluster_where_there_are_racks() -> None:
+    for seed, cluster in enumerate(CLUSTERS):
+        readers = [one for one in draw_workloads(Random(seed), cluster) if one.kind == "consume"]
+        for one in readers:
+            is_placed = bool(cluster.racks) and one.client == "plain"
+            assert (one.rack in cluster.racks) if is_placed else one.rack is None
+        assert ("replica.selector.class" in cluster.configs) is bool(cluster.racks)
+
+
 def test_every_topic_is_written_and_only_acks_all_is_idempotent() -> None:
     for seed, cluster in enumerate(CLUSTERS):
         workloads = draw_workloads(Random(seed), cluster)

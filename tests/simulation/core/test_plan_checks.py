@@ -159,6 +159,7 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
         ),
         ("client: aiokafka, kind: move", "workloads[0].client: aiokafka gives no orders"),
         ("kind: administer", "workloads[0].kind: administer needs a group"),
+        ("rack: r0", "workloads[0].rack: only of kind consume and client plain"),
         ("client: java", "workloads[0].client: java is in a group or transactional"),
         ("keys: -1", "workloads[0].keys: must be >= 0, is -1"),
         (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -19,9 +20,9 @@ TP = TopicPartition("orders", 0)
 class Lab:
     """One world with a cluster in it."""
 
-    def __init__(self, configs: str = "{}") -> None:
+    def __init__(self, configs: str = "{}", racks: Sequence[str] = ()) -> None:
         loop = sim_loop()
-        self.cluster = SimCluster(loop, small_cluster(configs=configs))
+        self.cluster = SimCluster(loop, small_cluster(configs=configs, racks=racks))
         self.history = History(lambda: loop.now_us)
         self.clock = SimClock(lambda: loop.now_us)
         self.client = self.new_client("client")

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from itertools import groupby
 
+from protocol.configs.broker import RACK_AWARE_SELECTOR
+from protocol.errors import ErrorCode
 from protocol.faults.model import DiskMode, FileClass
 from protocol.ids import TopicPartition
 from simulation.core.history import Function, Kind, Poll, Read, Send
@@ -187,4 +190,40 @@ async def test_what_a_disk_gave_wrongly_is_fetched_again(lab: Lab) -> None:
         consumer.stop()
 
     assert "CORRUPT_MESSAGE" in consumer.progress.errors
+    assert _read_records(lab) == _written(lab)
+
+
+async def _lab_with_racks() -> Lab:
+    selector = "{replica.selector.class: " + RACK_AWARE_SELECTOR + "}"
+    lab = Lab(selector, racks=("a", "b", "b"))
+    await lab.cluster.start()
+    code = await lab.admin.create_topic("orders", assignment=[[1, 2]])
+    assert code is ErrorCode.NONE
+    await lab.until_led("orders", 1)
+    return lab
+
+
+def _read_from(lab: Lab) -> list[int]:
+    """Return who answered with records, in order, each as long as nobody else does."""
+    polls = [operation.value for operation in lab.ended(Function.POLL)]
+    brokers = [poll.broker for poll in polls if isinstance(poll, Poll) and poll.reads]
+    return [broker for broker, _ in groupby(brokers)]
+
+
+async def test_in_a_rack_it_reads_from_the_replica_there_until_that_is_gone() -> None:
+    lab = await _lab_with_racks()
+    settings = ConsumerSettings(topic="orders", rack="b")
+    consumer = ConsumerWorkload(lab.new_client("reader"), lab.history, settings)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(consumer.run())
+        await asyncio.sleep(1)
+        await _write(lab, 10)
+        await asyncio.sleep(1)
+        assert _read_from(lab) == [2]
+        lab.cluster.brokers[2].kill()
+        await _write(lab, 10, number=1)
+        await asyncio.sleep(10)
+        consumer.stop()
+
+    assert _read_from(lab) == [2, 1]
     assert _read_records(lab) == _written(lab)

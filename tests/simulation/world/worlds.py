@@ -34,9 +34,14 @@ def spawn(process: Process, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
 
 
 def small_cluster(
-    *, brokers: int = 3, log_dirs: int = 2, topics: Sequence[str] = (), configs: str = "{}"
+    *,
+    brokers: int = 3,
+    log_dirs: int = 2,
+    topics: Sequence[str] = (),
+    configs: str = "{}",
+    racks: Sequence[str] = (),
 ) -> ClusterSpec:
-    """Return a cluster; each of ``topics`` is one line of its ``topics``."""
+    """Return a cluster; each of ``topics`` is a line of its ``topics``, of ``racks`` a broker's."""
     text = f"""
 cluster_id: simulated
 controller: {{port: 9000, data_dir: /controller}}
@@ -46,7 +51,8 @@ brokers:
 """
     for number in range(1, brokers + 1):
         dirs = ", ".join(f"{{path: /b{number}/d{one}}}" for one in range(1, log_dirs + 1))
-        text += f"  - {{id: {number}, port: {9000 + number}, log_dirs: [{dirs}]}}\n"
+        rack = f", rack: {racks[number - 1]}" if racks else ""
+        text += f"  - {{id: {number}, port: {9000 + number}, log_dirs: [{dirs}]{rack}}}\n"
     if topics:
         text += "topics:\n" + "".join(f"  - {topic}\n" for topic in topics)
     return parse_cluster_spec(text, base_dir=Path("/simulated"), source="a test")
