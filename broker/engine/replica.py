@@ -6,7 +6,7 @@ It keeps things together and wakes waiters; the rules are in `broker.core.partit
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from broker.core.append import AppendLimits
 from broker.core.compaction import COMPACT, CompactionRules
@@ -44,6 +44,7 @@ class Replica:
         "partition",
         "replicated",
         "tail",
+        "tell_log_start",
         "topic_id",
         "tp",
         "written",
@@ -82,6 +83,8 @@ class Replica:
         """Under way: the checkpoint does not have the newest log start offset yet."""
         self.kept_log_start = 0
         """The log start offset that the checkpoint has; only while ``log_start_write`` is one."""
+        self.tell_log_start: Callable[[], None] | None = None
+        """Called when the checkpoint has a newer one: the leader of a follower hears of it."""
 
     @property
     def leader_epoch(self) -> int:
@@ -167,6 +170,8 @@ class Replica:
         if written is self.log_start_write and written.result():
             self.log_start_write = None
             self.on_log_start()
+            if self.tell_log_start is not None:
+                self.tell_log_start()
 
     def on_log_start(self) -> None:
         """A log start offset rose here or on a follower: settle what waits for the smallest one."""

@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
-from broker.core.follower_session import FollowerSession, SessionRequest
+from broker.core.follower_session import FollowerSession
 from broker.core.leader_epochs import EpochEnd
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.follow.followed import (
@@ -24,24 +23,15 @@ from broker.engine.follow.followed import (
     FollowedReplica,
     FollowState,
 )
+from broker.engine.follow.follower_request import FETCH_VERSION, FetchSettings, follower_request
 from broker.engine.follow.follower_throttle import FollowerThrottle
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import ZERO_UUID, TopicIdPartition
-from protocol.messages.fetch import (
-    FetchPartition,
-    FetchRequest,
-    FetchResponse,
-    FetchTopic,
-    ForgottenTopic,
-    PartitionData,
-    ReplicaState,
-)
+from protocol.ids import TopicIdPartition
+from protocol.messages.fetch import FetchRequest, FetchResponse, PartitionData
 from protocol.ports import RpcPort
 
 logger = logging.getLogger(__name__)
 
-FETCH_VERSION: Final = 13
-"""The first one with topic ids: a topic made again under its old name is not mixed up."""
 BUSY_GRACE_S: Final = 0.05
 """How long a round waits for its slowest disk before it goes on without that one."""
 SHORT_WAIT_MS: Final = 50
@@ -49,19 +39,6 @@ SHORT_WAIT_MS: Final = 50
 _LEFT_OUT: Final = (FollowState.READY, FollowState.FAILED, FollowState.THROTTLED)
 """States that a poll does not have to end for before the throttle lets go."""
 _LOST: Final = (ConnectionError, TimeoutError)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FetchSettings:
-    """The ``replica.fetch.*`` and ``replica.socket.*`` settings."""
-
-    broker_id: int
-    max_wait_ms: int
-    min_bytes: int
-    response_max_bytes: int
-    partition_max_bytes: int
-    backoff_ms: int
-    timeout_ms: int
 
 
 Connect = Callable[[], RpcPort | None]
@@ -83,6 +60,7 @@ class Fetcher:
         self._ready: dict[TopicIdPartition, Followed] = {}
         self._changed: dict[TopicIdPartition, None] = {}
         self._dropped: dict[TopicIdPartition, None] = {}
+        self._told_again: dict[TopicIdPartition, None] = {}
         self._session: FollowerSession[TopicIdPartition] = FollowerSession()
         self._client: RpcPort | None = None
         self._wanted = asyncio.Event()
@@ -126,6 +104,14 @@ class Fetcher:
         if entry is not None:
             self._leave(entry, FollowState.FAILED)
             self.unreconciled.pop(entry.key, None)
+
+    def tell_again(self, replica: FollowedReplica) -> None:
+        """Name ``replica`` in the next request, though nothing came for it: its log start rose.
+
+        What the request under way brings of it still counts: a session tells a high watermark once.
+        Source: FetchSessionHandler.Builder.build, which compares log start offsets, too.
+        """
+        self._told_again[replica.topic_id, replica.tp.partition] = None
 
     # States. Each change goes through one of these.
 
@@ -279,22 +265,11 @@ class Fetcher:
         await asyncio.sleep(delay_ms / 1000)
 
     def _next_request(self) -> FetchRequest:
-        changed, self._changed = self._changed, {}
+        changed, self._changed = {**self._changed, **self._told_again}, {}
+        self._told_again = {}
         dropped, self._dropped = self._dropped, {}
         plan = self._session.next_request(self._ready, changed, dropped)
-        return FetchRequest(
-            replica_id=self.settings.broker_id,
-            replica_state=ReplicaState(),
-            max_wait_ms=self._wait_ms(),
-            min_bytes=self.settings.min_bytes,
-            max_bytes=self.settings.response_max_bytes,
-            isolation_level=0,
-            session_id=plan.session_id,
-            session_epoch=plan.session_epoch,
-            topics=self._topics(plan),
-            forgotten_topics_data=_forgotten(plan),
-            rack_id="",
-        )
+        return follower_request(self.settings, plan, self._ready, self._wait_ms())
 
     def _wait_ms(self) -> int:
         """Return how long the leader may wait: not past the return of a partition left out."""
@@ -307,29 +282,6 @@ class Fetcher:
         if FollowState.THROTTLED in states:
             return min(wait_ms, max(self._throttle.wait_ms(self._held), SHORT_WAIT_MS))
         return wait_ms
-
-    def _topics(self, plan: SessionRequest[TopicIdPartition]) -> list[FetchTopic]:
-        topics: dict[bytes, list[FetchPartition]] = {}
-        max_bytes = self.settings.partition_max_bytes
-        for key in plan.send:
-            topic_id, index = key
-            entry = self._ready[key]
-            position = entry.replica.position()
-            topics.setdefault(topic_id, []).append(
-                FetchPartition(
-                    partition=index,
-                    replica_directory_id=ZERO_UUID,
-                    current_leader_epoch=entry.leader_epoch,
-                    fetch_offset=position.fetch_offset,
-                    last_fetched_epoch=position.last_fetched_epoch,
-                    log_start_offset=position.log_start_offset,
-                    partition_max_bytes=min(entry.share_bytes, max_bytes),
-                )
-            )
-        return [
-            FetchTopic(topic="", topic_id=topic_id, partitions=rows)
-            for topic_id, rows in topics.items()
-        ]
 
     def _take(self, response: FetchResponse) -> None:
         for topic in response.responses:
@@ -388,13 +340,3 @@ class Fetcher:
             timer.cancel()
             self._round += 1
             self._busy_count = 0
-
-
-def _forgotten(plan: SessionRequest[TopicIdPartition]) -> list[ForgottenTopic]:
-    topics: dict[bytes, list[int]] = {}
-    for topic_id, index in plan.forget:
-        topics.setdefault(topic_id, []).append(index)
-    return [
-        ForgottenTopic(topic="", topic_id=topic_id, partitions=rows)
-        for topic_id, rows in topics.items()
-    ]

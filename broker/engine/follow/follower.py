@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from broker.core.append import FollowerAppend, check_follower_append
 from broker.core.leader_epochs import EpochEnd, decide_truncation
 from broker.core.log_dirs import LogDirFailed
-from broker.engine.follow.fetcher import Fetcher, FetchSettings
+from broker.engine.follow.fetcher import Fetcher
 from broker.engine.follow.followed import FetchedRecords, FetchPosition
+from broker.engine.follow.follower_request import FetchSettings
 from broker.engine.follow.follower_throttle import FollowerThrottle
 from broker.engine.follow.reconciler import Reconciler
 from broker.engine.log.logs import Logs
@@ -231,10 +232,13 @@ class Following:
         followed = FollowedLog(self._state, self._logs, replica)
         self._source_of[replica.tp] = (leader_id, followed)
         source.fetcher.follow(followed, replica.leader_epoch)
+        # Retention of its own may raise it, when nothing comes from the leader any more.
+        replica.tell_log_start = partial(source.fetcher.tell_again, followed)
 
     def unfollow(self, replica: Replica) -> None:
         """Fetch a replica no more; one that is not fetched is no error."""
         known = self._source_of.pop(replica.tp, None)
+        replica.tell_log_start = None
         if known is not None:
             self._sources[known[0]].fetcher.unfollow(known[1])
 

@@ -11,8 +11,9 @@ from broker.core.leader_epochs import EpochEnd
 from broker.core.log_dirs import LogDirFailed
 from broker.core.rebuild_throttle import RebuildThrottle
 from broker.core.replication_quota import ReplicationQuota
-from broker.engine.follow.fetcher import Fetcher, FetchSettings
+from broker.engine.follow.fetcher import Fetcher
 from broker.engine.follow.followed import FetchedRecords, FetchPosition
+from broker.engine.follow.follower_request import FetchSettings
 from broker.engine.follow.follower_throttle import FollowerThrottle
 from broker.engine.follow.reconciler import Reconciler
 from protocol.errors import ErrorCode

@@ -112,6 +112,33 @@ async def test_a_leader_hears_of_a_log_start_when_it_is_written_down(
     assert len([request for _, request in loops.leader.fetches if asked(request)]) == 2
 
 
+async def test_a_leader_hears_of_a_log_start_that_rose_while_nothing_came(loops: Loops) -> None:
+    replica = FakeReplica()
+    loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(2)
+    told = len([request for _, request in loops.leader.fetches if asked(request)])
+
+    replica.start = 7
+    loops.fetcher.tell_again(replica)
+    await asyncio.sleep(2)
+
+    requests = [request for _, request in loops.leader.fetches if asked(request)]
+    assert len(requests) == told + 1
+    assert requests[-1].topics[0].partitions[0].log_start_offset == 7
+
+
+async def test_of_what_is_not_followed_any_more_nothing_is_told(loops: Loops) -> None:
+    replica = FakeReplica()
+    loops.fetcher.follow(replica, 0)
+    loops.fetcher.follow(FakeReplica(1), 0)
+    await asyncio.sleep(2)
+    loops.fetcher.unfollow(replica)
+    loops.fetcher.tell_again(replica)
+    before = len(loops.leader.fetches)
+    await asyncio.sleep(2)
+    assert [asked(request) for _, request in loops.leader.fetches[before:] if asked(request)] == []
+
+
 def ended_in(seconds: float) -> asyncio.Future[None]:
     loop = asyncio.get_running_loop()
     work: asyncio.Future[None] = loop.create_future()
