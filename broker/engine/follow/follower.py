@@ -98,7 +98,9 @@ class FollowedLog:
         checked = check_follower_append(
             fetched.records,
             next_offset=partition.next_offset,
-            log_is_empty=partition.next_offset == partition.log_start_offset,
+            # What lies before the leader's log start is as good as gone.
+            log_is_empty=partition.next_offset
+            in (partition.log_start_offset, fetched.log_start_offset),
             doubts_gaps=replica.compaction is None,
             known_gap=self._gap_at,
         )

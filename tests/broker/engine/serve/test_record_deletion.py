@@ -174,6 +174,30 @@ async def test_a_follower_whose_log_ends_below_the_leaders_start_begins_anew(lab
     assert offsets_of(await lab[1].fetch(9)) == [9]
 
 
+async def test_a_diverged_follower_begins_anew_where_the_leaders_log_starts_inside_a_batch(
+    lab: Lab,
+) -> None:
+    """Of its own records the leader knows no more than where its log starts: all of them go."""
+    await lab.create()
+    await lab[1].produce("both")
+    lab[2].is_reachable = lab[3].is_reachable = False
+    for number in range(5):
+        await lab[1].produce(f"lost {number}", timeout_ms=10)
+    lab[1].is_reachable = False
+    lab[2].is_reachable = lab[3].is_reachable = True
+    await lab.elect(ORDERS, 2, [2, 3])
+    assert (await lab[2].produce(["a", "b", "c", "d"])).base_offset == 1
+    deleting = lab.begin(delete(lab[2], 3, timeout_ms=30_000))
+    await asyncio.sleep(1)
+    lab[1].is_reachable = True
+    await lab.tell(ORDERS, to=[1])
+    await asyncio.sleep(2)
+    partition = lab[1].replica().partition
+    assert (partition.log_start_offset, partition.log_end_offset) == (3, 5)
+    assert await deleting == DeletedRecords(ErrorCode.NONE, 3)
+    assert lab.led[ORDERS].isr == [2, 3, 1]
+
+
 @pytest.mark.kafka_bug("KAFKA-6975")
 @pytest.mark.scenario(96)
 async def test_a_move_keeps_a_log_start_that_lies_inside_a_batch(alone: Lab) -> None:
