@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from protocol.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, THROTTLED_RATES
 from protocol.faults.model import CONTROLLER_NODE, DiskFault, DiskMode, broker_node
 from simulation.core import actions
 from simulation.core.actions import Action, Clear, CreateTopic, Fault
 from simulation.core.dice import Dice, skewed
 from simulation.core.plan import ClusterPlan
 
+_THROTTLE: Final = 10_000_000
+"""Faster than clients write, or what is throttled never catches up."""
 GAP_MS_MAX: Final = 1500
 """Between two actions of one plot."""
 
@@ -38,6 +41,10 @@ def _deletion_that_waits(dice: Dice, cluster: ClusterPlan, number: int) -> tuple
     replicas = tuple(dict.fromkeys((broker, *others))) if dice.random() < 0.5 else (broker,)
     topic = CreateTopic(name=f"extra{number}", assignment=(replicas,))
     anew = (actions.Kill(CONTROLLER_NODE), actions.Start(CONTROLLER_NODE))
+    if dice.random() < 0.4:
+        # Who only stood still comes back as the same process, with its logs open.
+        delete = actions.DeleteTopic(topic.name)
+        return topic, actions.Pause(node), delete, *anew, actions.Resume(node)
     return (
         topic,
         actions.Stop(node),
@@ -48,10 +55,14 @@ def _deletion_that_waits(dice: Dice, cluster: ClusterPlan, number: int) -> tuple
 
 
 def _cordon_and_back(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Action, ...]:
-    _, node = _node(dice, cluster)
+    broker, node = _node(dice, cluster)
     log_dir = dice.choice(cluster.log_dir_names)
     cordon = actions.Cordon(broker=node, log_dirs=(log_dir,))
     back = actions.Cordon(broker=node, log_dirs=())
+    if dice.random() < 0.3:
+        full = actions.Cordon(broker=node, log_dirs=tuple(cluster.log_dir_names))
+        topic = dice.choice(cluster.topics)
+        return full, actions.Reassign(of=topic.name, to=(broker,)), back
     if dice.random() < 0.4:
         return cordon, back
     name = f"cordoned-{number}"
@@ -70,10 +81,13 @@ def _slow_move(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Action, .
     broker, node = _node(dice, cluster)
     topic = dice.choice(cluster.topics)
     partition = f"{topic.name}-{dice.randint(0, topic.partitions - 1)}"
+    if dice.random() < 0.8:  # Elsewhere there is most often nothing to move.
+        is_led = topic.replication_factor == 1 or dice.random() < 0.5
+        node = f"{'leader' if is_led else 'follower'} of {partition}"
     to = dice.choice(cluster.log_dir_names)
     name = f"slow-{number}"
     place = to if dice.random() < 0.7 else None
-    rule = DiskFault(mode=DiskMode.SLOW, node=node, log_dir=place, delay_ms=skewed(dice, 5, 300))
+    rule = DiskFault(mode=DiskMode.SLOW, node=node, log_dir=place, delay_ms=skewed(dice, 20, 600))
     between: tuple[Action, ...] = dice.choice(
         (
             (),
@@ -97,10 +111,51 @@ def _slow_move(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Action, .
     )
 
 
+def _topics_beside_a_failed_log_dir(
+    dice: Dice, cluster: ClusterPlan, number: int
+) -> tuple[Action, ...]:
+    """Logs of the first one find out that a log dir is broken, those of the second begin beside."""
+    broker, node = _node(dice, cluster)
+    log_dir = dice.choice(cluster.log_dir_names)
+    name = f"beside-{number}"
+    rule = DiskFault(mode=DiskMode.EIO, node=node, log_dir=log_dir)
+    own: tuple[tuple[int, ...], ...] = ((broker,),)
+    first = CreateTopic(name=f"extra{number}", assignment=own * len(cluster.log_dir_names))
+    second = CreateTopic(name=f"extra{number}b", assignment=own)
+    to = (broker, *(each for each in cluster.broker_ids if each != broker))[:2]
+    return (
+        Fault(name=name, rule=rule),
+        first,
+        dice.choice((second, actions.Reassign(of=dice.choice(cluster.topics).name, to=to))),
+        Clear(name, once_met=True),
+        actions.RestartLogDir(broker=node, log_dir=log_dir),
+    )
+
+
 def _reassign_and_cancel(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
     topic = dice.choice(cluster.topics).name
     to = tuple(dice.sample(cluster.broker_ids, min(2, cluster.brokers)))
     return actions.Reassign(of=topic, to=to), actions.CancelReassignment(topic)
+
+
+def _throttled_reassignment(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
+    """Throttles as Kafka's tool sets them; they go when the reassignment is over, or taken back."""
+    topic = dice.choice(cluster.topics)
+    index = dice.randint(0, topic.partitions - 1)
+    partition = f"{topic.name}-{index}"
+    to = tuple(dice.sample(cluster.broker_ids, min(2, cluster.brokers)))
+    leading, following = (
+        ",".join(f"{index}:{broker}" for broker in brokers) for brokers in (cluster.broker_ids, to)
+    )
+    lists: dict[str, str | None] = {LEADER_REPLICAS: leading, FOLLOWER_REPLICAS: following}
+    rates: dict[str, str | None] = dict.fromkeys(THROTTLED_RATES, str(_THROTTLE))
+    cancel = (actions.CancelReassignment(partition),) if dice.random() < 0.2 else ()
+    return (
+        actions.AlterConfigs(topic=topic.name, set=lists),
+        *(actions.AlterConfigs(broker=broker_node(broker), set=rates) for broker in to),
+        actions.Reassign(of=partition, to=to),
+        *cancel,
+    )
 
 
 PLOTS: Final[dict[str, Callable[[Dice, ClusterPlan, int], tuple[Action, ...]]]] = {
@@ -109,5 +164,7 @@ PLOTS: Final[dict[str, Callable[[Dice, ClusterPlan, int], tuple[Action, ...]]]] 
     "cordon_and_back": _cordon_and_back,
     "slow_move": _slow_move,
     "reassign_and_cancel": _reassign_and_cancel,
+    "throttled_reassignment": _throttled_reassignment,
+    "topics_beside_a_failed_log_dir": _topics_beside_a_failed_log_dir,
 }
 """By name; each is given chance, the cluster and a number that is its alone."""

@@ -61,6 +61,8 @@ PERCENTS: Final[Mapping[str, int]] = {
     "cordon_and_back": 35,
     "slow_move": 35,
     "reassign_and_cancel": 35,
+    "throttled_reassignment": 35,
+    "topics_beside_a_failed_log_dir": 35,
     "groups": 10,
     "transactions": 10,
     "request_faults": 15,

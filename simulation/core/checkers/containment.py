@@ -2,7 +2,8 @@
 
 The service level is held for clients that write to no partition which a fault of that time
 concerns: answers on one connection come in order, so that others wait for those. A fault concerns
-a partition for as long as a replica is offline that it took offline.
+a partition for as long as a replica is offline that it took offline. What is new to a broker is not
+taken along, either: see `unborn`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from simulation.core.checkers.deletions import deletions_of, renewals
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.spans import Span
 from simulation.core.checkers.timeline import last_partitions
+from simulation.core.checkers.unborn import unborn
 from simulation.core.history import Kind, Operation, Poll, Send
 from simulation.core.samples import FaultSample, ReplicaSample, Role, Samples
 
@@ -39,7 +41,11 @@ class _Outage(NamedTuple):
 def check_containment(evidence: Evidence) -> list[Violation]:
     """Look at answers from failed log dirs, and at the service beside them."""
     spans = evidence.spans
-    return [*_answers_from_failed(evidence, spans), *_bad_service(evidence, spans)]
+    return [
+        *_answers_from_failed(evidence, spans),
+        *_bad_service(evidence, spans),
+        *(Violation(NAME, at_us, text) for at_us, text in unborn(evidence)),
+    ]
 
 
 def _answers_from_failed(evidence: Evidence, spans: list[Span]) -> Iterator[Violation]:

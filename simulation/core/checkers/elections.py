@@ -1,6 +1,7 @@
 """A leader from outside of the Isr is elected only where an unclean election was allowed.
 
 By the topic's configuration, or else the cluster's, at that moment, or by an administrator's order.
+Where one may lead, one does: a partition is not left to itself because some other replica is away.
 Source: KIP-106, KIP-460; ElectLeaders, Election.scala leaderForOffline.
 """
 
@@ -9,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from protocol.ids import NO_LEADER, TopicPartition
+from protocol.faults.model import CONTROLLER_NODE
+from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.held_configs import HeldConfigs
+from simulation.core.checkers.quiet_times import QuietTimes
 from simulation.core.checkers.spans import Span
 from simulation.core.history import Function, Kind, Order
-from simulation.core.samples import PartitionSample
+from simulation.core.samples import PartitionSample, Samples
 
 NAME: Final = "unclean elections"
 _UNCLEAN: Final = "unclean"
+_ELECTED_WITHIN_US: Final = 2_000_000
 
 
 def check_elections(evidence: Evidence) -> list[Violation]:
@@ -25,7 +29,7 @@ def check_elections(evidence: Evidence) -> list[Violation]:
     held = HeldConfigs(evidence)
     orders = [span for span in evidence.spans if _asks_for_unclean(span)]
     within_us = evidence.samples.seen_within_us
-    return [
+    unclean = [
         Violation(NAME, now.at_us, _text(before, now))
         for before, now in _unclean_elections(evidence)
         if not any(
@@ -34,6 +38,45 @@ def check_elections(evidence: Evidence) -> list[Violation]:
         )
         and not any(_may_have_chosen(order, now, within_us) for order in orders)
     ]
+    return [*unclean, *_withheld(evidence, held)]
+
+
+def _withheld(evidence: Evidence, held: HeldConfigs) -> Iterator[Violation]:
+    """Find partitions without a leader for a while, of which somebody online may lead."""
+    samples = evidence.samples
+    if samples.journal_edits_us:
+        return
+    quiet = QuietTimes(samples)
+    for now, until_us in _leaderless(samples):
+        end_us = now.at_us + _ELECTED_WITHIN_US
+        if end_us > until_us or not quiet.lasts((CONTROLLER_NODE,), now.at_us, end_us):
+            continue
+        configs = held.of(now.tp.topic, now.at_us - samples.seen_within_us, end_us)
+        allowed = all(config.unclean_leader_election_enable for config in configs)
+        candidates = [
+            replica
+            for replica in now.replicas
+            if replica not in now.offline and (allowed or replica in now.isr)
+        ]
+        if candidates:
+            text = (
+                f"nobody leads {now.tp} for {_ELECTED_WITHIN_US / 1e6:g} s since "
+                f"{samples.told_time(now.at_us)}, and {candidates} of {list(now.replicas)} are "
+                f"online and may"
+            )
+            yield Violation(NAME, end_us, text)
+
+
+def _leaderless(samples: Samples) -> Iterator[tuple[PartitionSample, int]]:
+    """Give decisions that leave a partition without a leader, each with when it changed."""
+    last: dict[TopicPartition, PartitionSample] = {}
+    for now in samples.partitions:
+        if now.tp in last:
+            yield last.pop(now.tp), now.at_us
+        if now.leader == NO_LEADER and now.leader_epoch != NO_EPOCH and not now.is_deleted:
+            last[now.tp] = now
+    for left in last.values():
+        yield left, samples.ended_us
 
 
 def _unclean_elections(evidence: Evidence) -> Iterator[tuple[PartitionSample, PartitionSample]]:

@@ -1,5 +1,6 @@
 """After healing every partition with an online Isr member has a leader and a full Isr.
 
+What was begun is over: no topic is about to be deleted, no replica about to be taken away.
 How long that may take is the run's patience: what is not so when it ends is a violation.
 """
 
@@ -34,7 +35,7 @@ def lacks(samples: Samples) -> list[str]:
     replicas = {(sample.broker, sample.tp): sample for sample in samples.replicas}
     partitions = last_partitions(samples.partitions).values()
     wants = [text for partition in partitions for text in _wants(partition, replicas)]
-    return [*wants, *still_hosted(samples)]
+    return [*wants, *_unfinished(samples), *still_hosted(samples)]
 
 
 def _wants(
@@ -59,3 +60,19 @@ def _wants(
     ]
     if out:
         yield f"online replicas {out} of {tp} are not in its Isr {list(partition.isr)}"
+
+
+def _unfinished(samples: Samples) -> Iterator[str]:
+    """Give what the controller began and need wait for nobody to end.
+
+    What a journal forgot brokers keep, and it is not asked for.
+    """
+    last = {} if samples.journal_edits_us else {each.tp: each for each in samples.partitions}
+    for tp, partition in last.items():
+        if partition.offline or partition.is_gone:
+            continue
+        going = [broker for broker in partition.replicas if broker not in partition.target]
+        if partition.is_deleted:
+            yield f"{tp} is about to be deleted, and all its replicas are online"
+        elif partition.target and going:
+            yield f"replicas {going} of {tp} are about to be taken away, and all are online"

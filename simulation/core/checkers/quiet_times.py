@@ -14,7 +14,7 @@ from protocol.faults.model import CONTROLLER_NODE, DISK_MODE_NAMES, DiskMode, Ne
 from simulation.core.samples import FaultSample, NodeSample, Samples
 
 SETTLED_WITHIN_US: Final = 10_000_000
-"""So long after the controller began, or a process was slow, nothing new may be told.
+"""So long after the controller began, or a process was slow or stood still, nothing may be told.
 
 A broker that began answers nobody before it was told everything.
 """
@@ -82,17 +82,21 @@ def _begins(samples: Iterable[NodeSample]) -> Iterator[tuple[str, int]]:
 
 
 def _of_processes(samples: Iterable[NodeSample], ended_us: int) -> Iterator[_Disturbance]:
-    """Give the times in which nodes did not run; a new controller hears brokers before it acts."""
+    """Give the times in which nodes did not run; a new controller hears brokers before it acts.
+
+    A process that stood still goes on with what it knew, until it finds its connections dead.
+    """
     down: dict[str, int] = {}
-    begun: dict[str, None] = {}
+    begun: dict[str, int] = {}
     for sample in samples:
         began_us = down.pop(sample.node, sample.at_us)
         if not sample.is_up:
             down[sample.node] = began_us
             continue
         hears_first = sample.node == CONTROLLER_NODE and sample.node in begun
-        settles_us = SETTLED_WITHIN_US if hears_first else 0
-        begun[sample.node] = None
+        stood_still = begun.get(sample.node) == sample.boot
+        settles_us = SETTLED_WITHIN_US if hears_first or stood_still else 0
+        begun[sample.node] = sample.boot
         yield _Disturbance(sample.node, began_us, sample.at_us + settles_us)
     for node, began_us in down.items():
         yield _Disturbance(node, began_us, ended_us)

@@ -33,6 +33,7 @@ def check_refused_places(evidence: Evidence) -> list[Violation]:
         ),
         *(found for span in spans for found in _moved(span, log_dirs, evidence.samples)),
         *_chosen(spans, evidence.samples),
+        *_reassigned(spans, evidence.samples),
     ]
 
 
@@ -116,6 +117,29 @@ def _chosen(spans: list[Span], samples: Samples) -> Iterator[Violation]:
                         f"all of whose log dirs are cordoned or offline"
                     )
                     yield Violation(NAME, sample.at_us, text)
+
+
+def _reassigned(spans: list[Span], samples: Samples) -> Iterator[Violation]:
+    """Find brokers to which the controller took an order to add replicas, and could not."""
+    for begin, end in spans:
+        order = end.value
+        if end.function is not Function.REASSIGN or not isinstance(order, Order):
+            continue
+        tp = TopicPartition(order.topic, order.partition)
+        since_us = begin.at_us - samples.seen_within_us
+        known = [each for each in samples.partitions if each.tp == tp and each.at_us <= since_us]
+        added = [
+            broker
+            for broker in (order.assignment[0] if order.assignment else ())
+            if known and broker not in known[-1].replicas
+        ]
+        for broker in added:
+            if _is_unusable(samples, broker, since_us, end.at_us + samples.seen_within_us):
+                text = (
+                    f"the controller took the order to have a replica of {tp} on broker {broker}, "
+                    f"which is dead, or all of whose log dirs are cordoned or offline"
+                )
+                yield Violation(NAME, end.at_us, text)
 
 
 def _is_unusable(samples: Samples, broker: int, begin_us: int, end_us: int) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 from simulation.core.checkers.elections import check_elections
 from simulation.core.history import Function, Order
-from simulation.core.samples import BrokerConfigsSample, TopicSample
+from simulation.core.samples import BrokerConfigsSample, NodeSample, TopicSample
 from tests.simulation.core.checkers.build import Story
 
 _KEY = "unclean.leader.election.enable"
@@ -137,5 +137,54 @@ def test_a_topic_that_was_made_anew_begins_anew() -> None:
     story = Story().at(1)
     story.partition(leader=1, isr=(1,), topic_id=b"a")
     story.at(2).partition(leader=2, isr=(2,), topic_id=b"b")
+
+    assert _texts(story) == []
+
+
+def _left_alone(
+    *, isr: tuple[int, ...] = (1,), offline: tuple[int, ...] = (1,), value: str = "true"
+) -> Story:
+    """Nobody leads from 2 s to 5 s."""
+    story = Story().at(0)
+    story.samples.topics.append(TopicSample(0, "orders", {_KEY: value}))
+    story.at(1).partition(leader=1, isr=(1,), epoch=3)
+    story.at(2).partition(leader=-1, isr=isr, epoch=4, offline=offline)
+    story.at(5).partition(leader=1, isr=(1,), epoch=5)
+    return story
+
+
+def test_a_partition_is_not_left_to_itself_where_an_unclean_election_is_allowed() -> None:
+    assert _texts(_left_alone()) == [
+        "nobody leads orders-0 for 2 s since 2.000000 s, and [2] of [1, 2] are online and may"
+    ]
+    assert _texts(_left_alone(value="false")) == []
+    assert _texts(_left_alone(offline=(1, 2))) == []
+
+
+def test_nor_where_a_member_of_the_isr_is_online() -> None:
+    assert len(_texts(_left_alone(isr=(1, 2), value="false"))) == 1
+
+
+def test_a_configuration_that_came_meanwhile_asks_for_no_leader() -> None:
+    story = _left_alone(value="false")
+    story.samples.topics.append(TopicSample(3_000_000, "orders", {_KEY: "true"}))
+
+    assert _texts(story) == []
+
+
+def test_a_controller_that_does_not_run_elects_nobody() -> None:
+    story = _left_alone()
+    story.samples.nodes.append(NodeSample(3_000_000, "controller", is_up=False))
+    assert _texts(story) == []
+
+    story = _left_alone()
+    story.samples.journal_edits_us.append(1)
+    assert _texts(story) == []
+
+
+def test_a_moment_without_a_leader_is_none() -> None:
+    story = _left_alone()
+    story.at(3).partition(leader=2, isr=(2,), epoch=5, is_recovering=True)
+    story.samples.partitions[-2:] = story.samples.partitions[-1:]
 
     assert _texts(story) == []

@@ -86,6 +86,34 @@ def test_a_run_that_was_never_healed_is_not_judged() -> None:
 def test_deleted_partitions_are_not_waited_for() -> None:
     story = _story()
     story.partition(leader=-1)
-    story.partition(leader=-1, is_deleted=True)
+    story.partition(leader=-1, is_gone=True)
 
+    assert _texts(story) == []
+
+
+def test_a_topic_that_is_about_to_be_deleted_goes_unless_a_replica_is_offline() -> None:
+    story = _story()
+    story.partition(is_deleted=True)
+
+    assert _texts(story.at(3)) == [
+        "orders-0 is about to be deleted, and all its replicas are online, "
+        "1.000 s after everything was healed"
+    ]
+    story.partition(is_deleted=True, offline=(2,))
+    assert _texts(story) == []
+    story.partition(is_gone=True)
+    assert _texts(story) == []
+
+
+def test_a_replica_that_is_about_to_be_taken_away_goes() -> None:
+    story = _story()
+    story.replica(1, Role.LEADER)
+    story.partition()
+    story.samples.partitions[-1] = story.samples.partitions[-1]._replace(target=(1,))
+
+    assert _texts(story.at(3)) == [
+        "replicas [2] of orders-0 are about to be taken away, and all are online, "
+        "1.000 s after everything was healed"
+    ]
+    story.samples.journal_edits_us.append(1)
     assert _texts(story) == []

@@ -82,3 +82,11 @@ def test_when_a_process_begins() -> None:
     assert quiet.begins("broker-1", 4 * S, 6 * S)
     assert not quiet.begins("broker-1", 6 * S, 9 * S)
     assert not quiet.begins("broker-2", 0, 9 * S)
+
+
+def test_a_process_that_stood_still_has_to_find_its_connections_dead() -> None:
+    nodes = [_node(0, "broker-1"), _node(5, "broker-1", is_up=False), _node(9, "broker-1")]
+    samples = Samples(nodes=nodes)
+    assert _lasts(samples, "broker-1", 1, 4)
+    assert not _lasts(samples, "broker-1", 10, 11)
+    assert _lasts(samples, "broker-1", 20, 21)

@@ -106,3 +106,26 @@ def test_the_controller_chooses_no_broker_that_can_take_nothing() -> None:
     assert _created(order) == []
     assert _created(order, full, BrokerSample(5_050_000, 1, is_usable=True)) == []
     assert _created(order._replace(assignment=((1, 2),)), full) == []
+
+
+def _reassigned(order: Order, *brokers: BrokerSample) -> list[str]:
+    story = Story().at(1)
+    story.partition(replicas=(2,), isr=(2,), leader=2)
+    story.samples.brokers += brokers
+    with story.at(5).history.begin("admin", Function.REASSIGN, order) as invocation:
+        story.at(5.1).partition(replicas=(1, 2), isr=(2,), leader=2)
+        invocation.ok(order)
+    return _texts(story)
+
+
+def test_no_replica_is_ordered_to_a_broker_that_can_take_nothing() -> None:
+    full = BrokerSample(2 * SECOND_US, 1, is_usable=False)
+    order = Order(*TP, assignment=((1, 2),))
+    assert _reassigned(order, full) == [
+        "the controller took the order to have a replica of orders-0 on broker 1, which is dead, "
+        "or all of whose log dirs are cordoned or offline"
+    ]
+    assert _reassigned(order) == []
+    assert _reassigned(order, full, BrokerSample(5_050_000, 1, is_usable=True)) == []
+    assert _reassigned(Order(*TP, assignment=((2,),)), full._replace(broker=2)) == []
+    assert _reassigned(Order(*TP), full) == []
