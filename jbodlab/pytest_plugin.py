@@ -8,6 +8,7 @@ loads this module by itself wherever jbodlab is installed, so it imports little.
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
 
 import pytest
@@ -83,16 +84,19 @@ def _jbod_pool() -> Generator[Pool]:  # pyright: ignore[reportUnusedFunction] - 
 @pytest.fixture
 def jbod_cluster(request: pytest.FixtureRequest, _jbod_pool: Pool) -> Cluster:
     """A cluster for one test, of the shape that its marker jbod_shape says; then its faults."""
-    cluster = _jbod_pool.cluster(_shape(request.node))
+    with _mistakes_of(SHAPE, request.node):
+        cluster = _jbod_pool.cluster(_shape(request.node))
     for marker in reversed(list(request.node.iter_markers(FAULT))):
-        _put_in_force(cluster, *marker.args, **marker.kwargs)
+        with _mistakes_of(FAULT, request.node):
+            _put_in_force(cluster, *marker.args, **marker.kwargs)
     return cluster
 
 
 @pytest.fixture(scope="module")
 def module_jbod_cluster(request: pytest.FixtureRequest) -> Generator[Cluster]:
     """One cluster for all tests of a module, of the shape in its ``pytestmark``."""
-    cluster = _started(_shape(request.node))
+    with _mistakes_of(SHAPE, request.node):
+        cluster = _started(_shape(request.node))
     yield cluster
     cluster.stop()
 
@@ -105,12 +109,25 @@ def session_jbod_cluster() -> Generator[Cluster]:
     cluster.stop()
 
 
+@contextmanager
+def _mistakes_of(marker: str, node: pytest.Item | pytest.Module) -> Generator[None]:
+    """Tell what is wrong with a marker without the lines of ours that found it."""
+    from jbodlab.errors import LabError  # noqa: PLC0415 - for those who ask for a cluster
+
+    try:
+        yield
+    except (LabError, TypeError) as error:
+        text = str(error).replace("Cluster.__init__()", marker).replace("_put_in_force()", marker)
+        told = f"{node.nodeid}: {marker}: {text}"
+        raise pytest.fail.Exception(told, pytrace=False) from None
+
+
 def _shape(node: pytest.Item | pytest.Module) -> dict[str, Any]:
     marker = node.get_closest_marker(SHAPE)
     if marker is None:
         return {}
     if marker.args:
-        raise pytest.UsageError(f"{node.nodeid}: {SHAPE} takes names, as {SHAPE}(brokers=1)")
+        raise TypeError(f"it takes names, as {SHAPE}(brokers=1)")
     return dict(marker.kwargs)
 
 

@@ -59,12 +59,23 @@ def test_tests_of_others_get_clusters_and_their_story_when_they_fail(
     done.stdout.fnmatch_lines(["*data/b1/d1 fails with eio", "*data/b1/d1 is offline: *injected*"])
 
 
-def test_a_shape_without_names_is_a_mistake_that_is_said(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        "import pytest\n@pytest.mark.jbod_shape(1)\ndef test_it(jbod_cluster): pass\n"
-    )
+@pytest.mark.parametrize(
+    ("marker", "told"),
+    [
+        ("jbod_shape(1)", "jbod_shape: it takes names, as jbod_shape(brokers=1)"),
+        ("jbod_shape(log_dirz=1)", "jbod_shape: *unexpected keyword argument 'log_dirz'"),
+        ("jbod_fault('eoi', log_dir=(1, 1))", "jbod_fault: mode: must be one of eio, *'eoi'*"),
+        ("jbod_fault(log_dir=(1, 1))", "jbod_fault: *missing 1 required*argument: 'mode'"),
+    ],
+)
+def test_a_mistake_in_a_marker_is_said_in_a_line(
+    pytester: pytest.Pytester, marker: str, told: str
+) -> None:
+    pytester.makepyfile(f"import pytest\n@pytest.mark.{marker}\ndef test_it(jbod_cluster): pass\n")
     done = pytester.runpytest_subprocess()
-    done.stdout.fnmatch_lines(["*jbod_shape takes names, as jbod_shape(brokers=1)*"])
+    done.stdout.fnmatch_lines([f"*::test_it: {told}"])
+    done.stdout.no_fnmatch_line("*jbodlab/pytest_plugin.py*")
+    done.stdout.no_fnmatch_line("*another exception*")
     done.assert_outcomes(errors=1)
 
 
