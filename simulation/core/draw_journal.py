@@ -22,6 +22,7 @@ BREAKING: Final = (
     "deletion_that_waits",
     "cordon_and_back",
     "slow_move",
+    "topics_beside_a_failed_log_dir",
 )
 """Kinds of orders after which a broker, or a log dir, may not be heard."""
 _REFUSES_AFTER_MS: Final = 8_000

@@ -24,7 +24,7 @@ from simulation.core.samples import (
 
 
 @dataclass(slots=True)
-class _Known:
+class _CommittedSoFar:
     """One partition, so far."""
 
     decided: PartitionSample | None = None
@@ -62,13 +62,13 @@ def lacking(evidence: Evidence) -> Iterator[tuple[int, str]]:
     if SampleSource.COMMITS not in samples.sources:
         return
     edited_us = min(samples.journal_edits_us, default=samples.ended_us)
-    known: dict[TopicPartition, _Known] = {}
+    known: dict[TopicPartition, _CommittedSoFar] = {}
     found: dict[tuple[int, TopicPartition], None] = {}
     for at_us, some in moments(merged(samples.partitions, samples.replicas)):
         if at_us > edited_us:
             return
         for sample in some:
-            _take(evidence, known.setdefault(sample.tp, _Known()), sample)
+            _take(evidence, known.setdefault(sample.tp, _CommittedSoFar()), sample)
         for tp in dict.fromkeys(sample.tp for sample in some):
             for member in _lacking(evidence, known[tp], at_us):
                 if (member.broker, tp) not in found:
@@ -76,7 +76,9 @@ def lacking(evidence: Evidence) -> Iterator[tuple[int, str]]:
                     yield at_us, _text(known[tp], member)
 
 
-def _take(evidence: Evidence, known: _Known, sample: PartitionSample | ReplicaSample) -> None:
+def _take(
+    evidence: Evidence, known: _CommittedSoFar, sample: PartitionSample | ReplicaSample
+) -> None:
     if isinstance(sample, PartitionSample):
         known.decide(sample)
         return
@@ -87,7 +89,7 @@ def _take(evidence: Evidence, known: _Known, sample: PartitionSample | ReplicaSa
         known.lead(sample, is_sure=not is_forgiven and not is_damaged)
 
 
-def _lacking(evidence: Evidence, known: _Known, at_us: int) -> Iterator[ReplicaSample]:
+def _lacking(evidence: Evidence, known: _CommittedSoFar, at_us: int) -> Iterator[ReplicaSample]:
     decided, committed = known.decided, known.committed
     if decided is None or committed is None or decided.is_deleted:
         return
@@ -101,7 +103,7 @@ def _lacking(evidence: Evidence, known: _Known, at_us: int) -> Iterator[ReplicaS
             yield log
 
 
-def _text(known: _Known, member: ReplicaSample) -> str:
+def _text(known: _CommittedSoFar, member: ReplicaSample) -> str:
     assert known.committed is not None
     assert known.decided is not None
     return (
