@@ -85,7 +85,11 @@ def ask_online_replicas(step: Step, broker_id: int) -> None:
     late, took replicas along of which no answer told; now that it is back they wait for a word.
     """
     offline = step.state.offline.get(broker_id, {})
-    there = [each for each in replicas_on(step, broker_id) if each.tp not in offline]
+    there = [
+        each
+        for each in replicas_on(step, broker_id)
+        if each.tp not in offline and not step.state.is_being_deleted(each.tp.topic)
+    ]
     move_replicas(step, there, ReplicaPhase.ONLINE)
 
 
