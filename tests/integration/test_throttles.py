@@ -63,7 +63,10 @@ def test_a_throttle_goes_away_by_itself_although_the_controller_died(lab: Lab) -
 
     lab.cluster.kill(CONTROLLER)
     lab.cluster.start_controller()
-    lab.cluster.wait_until(is_over, "the reassignment is complete", DEADLINE_MS)
+    # On a slow machine the load writes many more records before it hears of 400 acknowledgements.
+    throttled_ms = progress.total_bytes * 1000 // RATE
+    deadline_ms = DEADLINE_MS + throttled_ms
+    lab.cluster.wait_until(is_over, "the reassignment is complete", deadline_ms)
     seconds = time.monotonic() - began
 
     lab.cluster.wait_until(lambda _: is_free(lab, "slow", (1, 3)), "brokers know, too")
