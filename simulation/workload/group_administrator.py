@@ -8,6 +8,7 @@ what it wrote last, whoever coordinates the group by then.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
@@ -44,6 +45,7 @@ class _Change(NamedTuple):
     offsets: tuple[tuple[TopicPartition, int], ...]
     request: Any
     version: int
+    code_in: Callable[[Any], int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,25 +113,36 @@ class GroupAdministrator:
     def _setting_offsets(self) -> _Change:
         offsets = {tp: self._chance.randrange(OFFSET_MAX) for tp in self._tps}
         request = commit_request(self._settings.group, offsets)
-        return _Change(Function.COMMIT, tuple(offsets.items()), request, COMMIT_BY_NAME_VERSION_MAX)
+        told = tuple(offsets.items())
+        return _Change(Function.COMMIT, told, request, COMMIT_BY_NAME_VERSION_MAX, first_code_in)
 
     def _deleting_offsets(self) -> _Change:
         tp = self._tps[self._chance.randrange(len(self._tps))]
         request = delete_offsets_request(self._settings.group, [tp])
         return _Change(
-            Function.DELETE_OFFSETS, ((tp, NO_OFFSET),), request, _DELETE_OFFSETS_VERSION
+            Function.DELETE_OFFSETS,
+            ((tp, NO_OFFSET),),
+            request,
+            _DELETE_OFFSETS_VERSION,
+            _code_of_offsets,
         )
 
     def _deleting_group(self) -> _Change:
         request = DeleteGroupsRequest(groups_names=[self._settings.group])
         offsets = tuple((tp, NO_OFFSET) for tp in self._tps)
-        return _Change(Function.DELETE_GROUP, offsets, request, _DELETE_GROUPS_VERSION)
+        return _Change(
+            Function.DELETE_GROUP,
+            offsets,
+            request,
+            _DELETE_GROUPS_VERSION,
+            _code_of_group,
+        )
 
     async def _change(self, change: _Change) -> None:
         told = Commit(self._settings.group, change.offsets)
         with self._history.begin(self._client.client_id, change.function, told) as changing:
             try:
-                await self._coordinator.ask(change.request, change.version, _code_of_change)
+                await self._coordinator.ask(change.request, change.version, change.code_in)
             except (OSError, Malformed, KafkaError) as error:
                 code = code_of(error)
                 self.progress.count_error(code.name)
@@ -159,8 +172,10 @@ class GroupAdministrator:
             reading.ok(Commit(group, offsets, NO_LEADER if asked is None else asked))
 
 
-def _code_of_change(answer: Any) -> int:
-    """Return the first error of an answer to one of the changes; NONE without one."""
-    if hasattr(answer, "results"):
-        return answer.results[0].error_code
-    return getattr(answer, "error_code", ErrorCode.NONE) or first_code_in(answer)
+def _code_of_offsets(answer: Any) -> int:
+    """Return the code of the group, or of the first partition that has one."""
+    return code_in(answer) or first_code_in(answer)
+
+
+def _code_of_group(answer: Any) -> int:
+    return answer.results[0].error_code

@@ -265,8 +265,9 @@ class Fetcher:
         await asyncio.sleep(delay_ms / 1000)
 
     def _next_request(self) -> FetchRequest:
-        changed, self._changed = {**self._changed, **self._told_again}, {}
-        self._told_again = {}
+        changed, self._changed = self._changed, {}
+        changed.update(self._told_again)
+        self._told_again.clear()
         dropped, self._dropped = self._dropped, {}
         plan = self._session.next_request(self._ready, changed, dropped)
         return follower_request(self.settings, plan, self._ready, self._wait_ms())

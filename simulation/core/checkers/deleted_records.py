@@ -17,6 +17,7 @@ from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.ordering import Ordered, ordered_of
 from simulation.core.checkers.quiet_times import QuietTimes
+from simulation.core.checkers.timeline import in_force
 from simulation.core.history import Function, Kind, Poll
 from simulation.core.samples import (
     PartitionSample,
@@ -111,10 +112,9 @@ def _steady(each: Ordered, samples: Samples) -> PartitionSample | None:
     """Return the only decision of a while before an order up to its answer; None: there are two."""
     tp = TopicPartition(each.order.topic, each.order.partition)
     since_us, until_us = each.begin_us - _KNOWN_WITHIN_US, each.end_us + samples.seen_within_us
-    looks = [sample for sample in samples.partitions if sample.tp == tp]
-    before = [sample for sample in looks if sample.at_us <= since_us]
-    after = [sample for sample in looks if since_us < sample.at_us <= until_us]
-    return before[-1] if before and not after and not before[-1].is_deleted else None
+    decided = [sample for sample in samples.partitions if sample.tp == tp]
+    stood = in_force(decided, since_us, until_us)
+    return stood[0] if len(stood) == 1 and not stood[0].is_deleted else None
 
 
 def _held(

@@ -17,8 +17,9 @@ from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.leading import Leading
 from simulation.core.checkers.registers import Write, possible_values
 from simulation.core.checkers.spans import Span
+from simulation.core.checkers.timeline import in_force
 from simulation.core.history import Commit, Function, Kind
-from simulation.core.samples import PartitionSample, Samples
+from simulation.core.samples import Samples
 
 NAME: Final = "group offsets"
 _CHANGES: Final = (Function.COMMIT, Function.DELETE_OFFSETS, Function.DELETE_GROUP)
@@ -116,7 +117,7 @@ class _Coordinators:
     def is_known(self, broker: int, begin_us: int, end_us: int) -> bool:
         """Tell whether it surely was this broker from a question to its answer."""
         held = self._leading.during(self._home, broker, begin_us, end_us)
-        decided = self._decided(begin_us, end_us + self._late_us)
+        decided = in_force(self._decisions, begin_us, end_us + self._late_us)
         return (
             bool(held)
             and bool(decided)
@@ -125,7 +126,3 @@ class _Coordinators:
                 for each in decided
             )
         )
-
-    def _decided(self, begin_us: int, end_us: int) -> list[PartitionSample]:
-        before = [each for each in self._decisions if each.at_us <= begin_us][-1:]
-        return before + [each for each in self._decisions if begin_us < each.at_us <= end_us]

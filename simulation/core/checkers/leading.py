@@ -5,10 +5,10 @@ Only where one process led the same log in the same epoch all the time: nothing 
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Sequence
 
 from protocol.ids import TopicPartition
+from simulation.core.checkers.timeline import in_force
 from simulation.core.samples import ReplicaSample, Role, Samples
 
 
@@ -27,15 +27,8 @@ class Leading:
     ) -> Sequence[ReplicaSample]:
         """Return what ``broker`` held from a question to its answer; () if it did not lead."""
         samples = self._replicas.get((tp, broker), ())
-        first = bisect_right(samples, begin_us, key=_at_us) - 1
-        if first < 0:
-            return ()
-        seen = samples[first : bisect_right(samples, end_us + self._late_us, key=_at_us)]
+        seen = in_force(samples, begin_us, end_us + self._late_us)
         return seen if is_one_leadership(seen) else ()
-
-
-def _at_us(sample: ReplicaSample) -> int:
-    return sample.at_us
 
 
 def is_one_leadership(seen: Sequence[ReplicaSample]) -> bool:

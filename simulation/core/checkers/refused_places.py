@@ -15,6 +15,7 @@ from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.new_replicas import NewReplica, new_replicas
 from simulation.core.checkers.spans import Span
+from simulation.core.checkers.timeline import in_force
 from simulation.core.history import Function, Kind, Order
 from simulation.core.samples import LogDirSample, PartitionSample, Samples
 
@@ -145,6 +146,5 @@ def _reassigned(spans: list[Span], samples: Samples) -> Iterator[Violation]:
 def _is_unusable(samples: Samples, broker: int, begin_us: int, end_us: int) -> bool:
     """Tell whether a broker could take no new replica in all that time."""
     known = [each for each in samples.brokers if each.broker == broker]
-    before = [each for each in known if each.at_us <= begin_us]
-    is_changed = any(begin_us < each.at_us <= end_us for each in known)
-    return bool(before) and not before[-1].is_usable and not is_changed
+    stood = in_force(known, begin_us, end_us)
+    return len(stood) == 1 and not stood[0].is_usable

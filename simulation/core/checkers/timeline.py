@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -34,6 +35,15 @@ def moments(samples: Iterable[T]) -> Iterator[tuple[int, list[T]]]:
     """Give the samples of each moment together."""
     for at_us, group in groupby(samples, key=_AT_US):
         yield at_us, list(group)
+
+
+def in_force(samples: Sequence[T], begin_us: int, end_us: int) -> Sequence[T]:
+    """Return the sample that stood at the begin and those since, to the end; () where none stood.
+
+    ``samples`` are of one thing, in the order of time.
+    """
+    first = bisect_right(samples, begin_us, key=_AT_US) - 1
+    return () if first < 0 else samples[first : bisect_right(samples, end_us, key=_AT_US)]
 
 
 def last_partitions(samples: Sequence[PartitionSample]) -> dict[TopicPartition, PartitionSample]:

@@ -13,7 +13,7 @@ from protocol.faults.model import CONTROLLER_NODE, broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.quiet_times import QuietTimes
-from simulation.core.checkers.timeline import merged
+from simulation.core.checkers.timeline import in_force, merged
 from simulation.core.history import Function, Order
 from simulation.core.samples import HOSTED_ROLES, PartitionSample, ReplicaSample, Role, Samples
 
@@ -69,10 +69,9 @@ def _never_there(samples: Samples) -> Iterator[tuple[PartitionSample, ReplicaSam
 
 def _is_usable(samples: Samples, broker: int, begin_us: int, end_us: int) -> bool:
     """Tell whether the controller had a broker as alive, with room, in all that time."""
-    known = [each for each in samples.brokers if each.broker == broker and each.at_us <= end_us]
-    before = [each for each in known if each.at_us <= begin_us][-1:]
-    since = [each for each in known if each.at_us > begin_us]
-    return bool(before) and all(each.is_usable for each in (*before, *since))
+    known = [each for each in samples.brokers if each.broker == broker]
+    stood = in_force(known, begin_us, end_us)
+    return bool(stood) and all(each.is_usable for each in stood)
 
 
 def _working(samples: Samples, broker: int, begin_us: int, end_us: int) -> list[str]:
