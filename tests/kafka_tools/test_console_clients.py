@@ -106,7 +106,10 @@ def test_what_a_member_of_a_group_does_is_told_in_json(
     )
     assert (printed.code, printed.err) == (0, "")
     told = [json.loads(line) for line in printed.lines]
-    events = [each["name"] for each in told if each["name"] != "records_consumed"]
+    # The consumer begins with no partition where a broker's assignment, which names topics by their
+    # ids, reaches it before the metadata that tell what they are called.
+    kept = [each for each in told if each.get("partitions") != []]
+    events = [each["name"] for each in kept if each["name"] != "records_consumed"]
     assert events == [
         *("startup_complete", "partitions_assigned"),
         *["record_data"] * 3,
