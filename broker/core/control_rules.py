@@ -346,9 +346,11 @@ def _decide_stop(
     any_unread: bool,
 ) -> StopReplicaDecision:
     is_lost = replica.loss is not None
-    if replica.state is HostedState.OFFLINE and not is_lost:
+    # A log dir that came back for one partition alone (KIP-18) holds the logs of the others too.
+    is_within_reach = replica.log_dir is not None and state.delete_partition
+    if replica.state is HostedState.OFFLINE and not (is_lost or is_within_reach):
         return StopReplicaDecision(tp, StopAction.NOTHING, ErrorCode.KAFKA_STORAGE_ERROR)
-    if replica.state is HostedState.ABSENT or is_lost:
+    if replica.state is not HostedState.ONLINE:
         action = StopAction.DELETE_FILES if state.delete_partition else StopAction.NOTHING
         is_hidden = any_unread and state.delete_partition and replica.log_dir is None
         code = ErrorCode.KAFKA_STORAGE_ERROR if is_hidden and not is_lost else ErrorCode.NONE

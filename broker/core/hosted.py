@@ -109,7 +109,10 @@ class ReplicaView(NamedTuple):
     leader_epoch: int = NO_EPOCH
     topic_id: bytes = ZERO_UUID
     log_dir: str | None = None
-    """Of the current log; None when there is none on an online log dir."""
+    """Of the current log; None when there is none on an online log dir.
+
+    An Offline partition has one when its log dir came back for another partition alone.
+    """
     future_log_dir: str | None = None
     loss: Loss | None = None
     """Of an Offline one."""
@@ -224,10 +227,14 @@ class HostedPartitions(Generic[P, L]):
         return self._not_online(tp)._replace(failed_epoch=self._failed_epochs.get(tp, NO_EPOCH))
 
     def _not_online(self, tp: TopicPartition) -> ReplicaView:
-        offline = self._offline.get(tp)
+        offline, idle = self._offline.get(tp), self._idle.get(tp)
         if offline is not None:
-            return ReplicaView(HostedState.OFFLINE, topic_id=offline.topic_id, loss=offline.loss)
-        idle = self._idle.get(tp)
+            return ReplicaView(
+                HostedState.OFFLINE,
+                topic_id=offline.topic_id,
+                log_dir=None if idle is None else idle.log_dir,
+                loss=offline.loss,
+            )
         if idle is not None:
             return ReplicaView(HostedState.ABSENT, topic_id=idle.topic_id, log_dir=idle.log_dir)
         return ReplicaView(HostedState.ABSENT)
@@ -275,12 +282,12 @@ class HostedPartitions(Generic[P, L]):
     def remove(self, tp: TopicPartition) -> P | None:
         """Forget an online partition or idle log: it is being deleted.
 
-        An Offline entry stays, unless nothing of it is left to be deleted.
+        An Offline entry stays, unless its log lies on a good log dir or nowhere any more.
         """
-        self._idle.pop(tp, None)
         before = self.state_of(tp)
-        if self.is_lost(tp):
-            del self._offline[tp]
+        idle = self._idle.pop(tp, None)
+        if idle is not None or self.is_lost(tp):
+            self._offline.pop(tp, None)
         ended = self._online.pop(tp, None)
         if not self.is_offline(tp):
             self._failed_epochs.pop(tp, None)

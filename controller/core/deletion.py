@@ -130,7 +130,7 @@ def _delete_replicas(step: Step, topics: list[str]) -> None:
     dead: list[Replica] = []
     alive: list[Replica] = []
     for replica in (replica for topic in topics for replica in _replicas(step, topic)):
-        if not step.state.is_replica_online(replica.tp, replica.broker_id):
+        if not step.state.is_replica_deletable(*replica):
             dead.append(replica)
         elif step.run.replica_phase_of(*replica) is not ReplicaPhase.DELETION_SUCCESSFUL:
             alive.append(replica)

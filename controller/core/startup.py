@@ -37,11 +37,13 @@ def controller_started(step: Step) -> None:
 
 
 def _hold_deletions(step: Step) -> None:
-    """Mark deletions that cannot end now: a replica is offline or a reassignment is under way."""
+    """Mark deletions that cannot end now, as a replica is out of reach or is reassigned."""
     for topic in step.state.topics.values():
         if topic.is_deleting and any(
-            step.state.offline_replicas(tp) or step.state.partition(tp).is_reassigning
+            partition.is_reassigning
+            or not all(step.state.is_replica_deletable(tp, each) for each in partition.replicas)
             for tp in topic.keys
+            for partition in (step.state.partition(tp),)
         ):
             step.run.deletion_ineligible[topic.name] = None
 

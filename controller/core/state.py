@@ -244,6 +244,17 @@ class ClusterState:
         """Tell the same, with brokers in a controlled shutdown counted as live."""
         return self.is_reachable(broker_id) and tp not in self.offline.get(broker_id, ())
 
+    def is_replica_deletable(self, tp: TopicPartition, broker_id: int) -> bool:
+        """Tell whether this replica is online, or offline on a broker whose log dirs all work.
+
+        Such a one was left out when another partition of its log dir was brought back alone
+        (KIP-18): its broker refuses to host it, but can delete it.
+        """
+        if not self.is_live(broker_id):
+            return False
+        is_whole = not self.brokers[broker_id].offline_log_dirs
+        return is_whole or tp not in self.offline.get(broker_id, ())
+
     def online_replicas(self, tp: TopicPartition) -> tuple[int, ...]:
         """Return the assigned replicas that are online, in the order of the assignment."""
         return tuple(r for r in self.partition(tp).replicas if self.is_replica_online(tp, r))

@@ -253,9 +253,8 @@ def test_every_combination_keeps_the_laws_of_leader_and_isr() -> None:
     ):
         action, error, create_log = decide(replica, one, topic_id=topic_id, any_offline=any_offline)
         takes_role = action in (ReplicaAction.LEAD, ReplicaAction.FOLLOW)
-        assert (error == ErrorCode.NONE) == (
-            action not in (ReplicaAction.REFUSE, ReplicaAction.HOST_OFFLINE)
-        )
+        is_refused = action in (ReplicaAction.REFUSE, ReplicaAction.HOST_OFFLINE)
+        assert is_refused == (error != ErrorCode.NONE)
         assert not create_log or takes_role
         if takes_role:
             assert ME in one.replicas
@@ -308,10 +307,8 @@ def test_the_answer_has_both_layouts_and_the_errors_met_on_the_way() -> None:
         {T0: ErrorCode.KAFKA_STORAGE_ERROR},
     )
     assert response.error_code == 0
-    flat = [
-        (row.topic_name, row.partition_index, row.error_code) for row in response.partition_errors
-    ]
-    assert flat == [("t", 0, 56), ("u", 0, 11)]
+    flat = [(row.topic_name, row.error_code) for row in response.partition_errors]
+    assert flat == [("t", 56), ("u", 11)]
     grouped = {topic.topic_id: topic.partition_errors[0].error_code for topic in response.topics}
     assert grouped == {ID: 56, OTHER_ID: 11}
 
@@ -322,11 +319,9 @@ def test_a_refused_request_has_the_error_on_top_and_in_every_partition() -> None
         request(state(index=0), state(index=1)), ErrorCode.STALE_BROKER_EPOCH
     )
     assert response.error_code == 77
-    assert [row.error_code for row in response.partition_errors] == [77, 77]
-    assert [row.error_code for topic in response.topics for row in topic.partition_errors] == [
-        77,
-        77,
-    ]
+    grouped = [row for topic in response.topics for row in topic.partition_errors]
+    for rows in (response.partition_errors, grouped):
+        assert [row.error_code for row in rows] == [77, 77]
 
 
 @pytest.mark.scenario(78, 86)
@@ -385,6 +380,12 @@ def test_stop_replica_leaves_an_offline_partition_alone() -> None:
     for epoch, delete in product((-2, -1, 4, 9), (False, True)):
         expected = (StopAction.NOTHING, ErrorCode.KAFKA_STORAGE_ERROR)
         assert stop(offline(), epoch, delete=delete) == expected
+
+
+def test_stop_replica_deletes_an_offline_partition_whose_log_lies_on_a_good_log_dir() -> None:
+    held_back = ReplicaView(HostedState.OFFLINE, log_dir="/d1")
+    assert stop(held_back, -2, delete=True) == (StopAction.DELETE_FILES, ErrorCode.NONE)
+    assert stop(held_back, 9, delete=False)[1] == ErrorCode.KAFKA_STORAGE_ERROR
 
 
 @pytest.mark.scenario(80)

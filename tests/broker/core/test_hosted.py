@@ -252,3 +252,12 @@ def test_what_is_lost_can_be_deleted_and_what_is_offline_cannot() -> None:
     hosted.on_log_dir_returned("/d1", {}, ReturnRule())
     hosted.remove(T0)
     assert hosted.view(T0) == ReplicaView(HostedState.ABSENT)
+
+
+def test_what_waits_for_its_own_return_on_a_good_log_dir_can_be_deleted() -> None:
+    hosted = offline_in("/d1", T0, T1)
+    hosted.on_log_dir_returned("/d1", {T0: Idle(), T1: Idle()}, ReturnRule(only=T1))
+    held_back = ReplicaView(HostedState.OFFLINE, topic_id=ID, log_dir="/d1", failed_epoch=3)
+    assert hosted.view(T0) == held_back
+    hosted.remove(T0)
+    assert hosted.view(T0) == ReplicaView(HostedState.ABSENT)

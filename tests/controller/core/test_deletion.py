@@ -298,6 +298,24 @@ def test_a_deletion_goes_on_waiting_while_its_replica_is_offline() -> None:
     assert "t" not in cluster.state.topics
 
 
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_replica_left_offline_by_the_return_of_its_log_dir_is_told_of_its_deletion(
+    restarts: bool,
+) -> None:
+    """Its broker, which brought another partition of the log dir back alone, has its log there."""
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.return_log_dirs(1, [1, 2], still_bad=["t-0"])
+    cluster.brokers[1].bad = []
+    cluster.held = [1] if restarts else []
+    cluster.ask(delete_request())
+    if restarts:
+        cluster = cluster.restart()
+    cluster.settle()
+    assert "t" not in cluster.state.topics
+
+
 def test_a_replica_that_is_still_offline_counts_so_and_is_skipped_by_no_deletion() -> None:
     cluster = three_brokers()
     cluster.create("t", [1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from broker.core.hosted import ReturnRule
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import StopReplicaRequest
@@ -33,6 +34,19 @@ async def test_an_offline_replica_answers_storage_error_every_time(
     alone[1].log_dirs[await alone[1].dir_of() or ""].fail("test", OSError("broken"))
     codes = [await alone.stop_replica(1, ORDERS, delete=delete) for _ in range(2)]
     assert codes == [STORAGE, STORAGE]
+
+
+async def test_a_replica_left_out_of_the_return_of_its_log_dir_is_deleted_on_demand(
+    alone: Lab,
+) -> None:
+    await alone.create(replicas=[1])
+    path = await alone[1].dir_of() or ""
+    alone[1].log_dirs[path].fail("test", OSError("broken"))
+    await alone[1].bring_back(path, ReturnRule(only=TopicPartition("others", 0)))
+    assert await alone.stop_replica(1, ORDERS, delete=False) == STORAGE
+    assert await alone.stop_replica(1, ORDERS, delete=True) == ErrorCode.NONE
+    assert alone[1].engine.gauges().offline_replica_count == 0
+    assert await alone[1].dir_of() is None
 
 
 @pytest.mark.scenario(80)
