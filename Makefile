@@ -2,6 +2,7 @@
 PYTHON ?= python3
 JOBS ?= 2
 LANES := 5
+SAMPLE ?=
 FUZZ_S ?= 180
 RESTARTS ?= 100
 MUTANTS ?= 200
@@ -15,7 +16,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup collected demo demo-svg picture golden decisions test-python test test-all unsampled test-busy heavy conform mixed mixed-all mixed-demo fuzz page containers style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
+.PHONY: help setup collected demo demo-svg picture golden decisions test-python test test-all unsampled test-busy heavy conform mixed mixed-all mixed-demo fuzz page containers waiting style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -40,7 +41,7 @@ demo-svg: setup  ## the same, and write docs/demo.svg, the picture in README.md
 # say is printed last unless only tests failed, so that the end always shows what is wrong.
 test: style collected  ## linters, types, import contracts and all tests, of exhaustive ones a sample
 	@nice $(MAKE) --no-print-directory lint >$(VENV)/lint.txt 2>&1 & lint=$$!; \
-	$(BIN)/pytest -n $(LANES) --costs; tests=$$?; \
+	$(BIN)/pytest -n $(LANES) --costs $(SEEDED); tests=$$?; \
 	wait $$lint; lint=$$?; \
 	if [ $$lint -ne 0 ] || [ $$tests -eq 0 ]; then cat $(VENV)/lint.txt; fi; \
 	if [ $$lint -ne 0 ]; then echo "make test: types or import contracts are broken (above)"; fi; \
@@ -57,12 +58,21 @@ collected: setup
 
 test-all: test heavy  ## all of the above and what takes long, nothing sampled
 
-# What .ci/run runs after `make test`: within an hour, both together, on two cores.
-heavy: unsampled fuzz conform mixed  ## what takes long: exhaustive tests in full, fuzzing, restarts under load
+# What .ci/run runs after `make test`: within an hour, both together, on two cores. Fuzzing, which
+# keeps one core busy, runs beside what mostly waits; of both all is printed when it has ended.
+heavy: unsampled  ## what takes long: exhaustive tests in full, fuzzing, restarts under load
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=recurse fuzz waiting
+
+waiting: setup
+	$(MAKE) --no-print-directory conform
+	$(MAKE) --no-print-directory mixed
 	$(MAKE) --no-print-directory restarts RESTARTS=10
 
+# With SAMPLE=N `make test` draws its sample by that number, and this runs what it left out.
+SEEDED = $(if $(SAMPLE),--randomly-seed=$(SAMPLE))
+REST = $(if $(SAMPLE),--left-out $(SEEDED),--unsampled -m "sampled or sampled_among")
 unsampled: setup  ## the exhaustive tests of which `make test` runs a sample, in full
-	$(BIN)/pytest -n $(LANES) --unsampled -m "sampled or sampled_among" --ignore=tests/mixed --costs
+	$(BIN)/pytest -n $(LANES) $(REST) --ignore=tests/mixed --costs
 
 mixed: setup  ## brokers of Apache Kafka 3.9.2 with ZooKeeper under a checking client: disks, leaders, replicas
 	$(BIN)/pytest -q --unsampled -m "not mixed_all" tests/mixed

@@ -31,6 +31,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--unsampled", action="store_true", help="run sampled tests with all of their parameters"
     )
+    parser.addoption(
+        "--left-out", action="store_true", help="run only what the sample of this seed leaves out"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -77,8 +80,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _sample(config: pytest.Config, items: list[pytest.Item]) -> None:
     # Without pytest-randomly there is no seed, and the sample is always the same.
     names = left_out(items, config.getoption("randomly_seed", None) or 0)
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
-    items[:] = [item for item in items if item.nodeid not in names]
+    is_rest = bool(config.getoption("left_out"))
+    dropped = [item for item in items if (item.nodeid in names) is not is_rest]
+    config.hook.pytest_deselected(items=dropped)
+    items[:] = [item for item in items if (item.nodeid in names) is is_rest]
 
 
 @pytest.hookimpl(optionalhook=True)

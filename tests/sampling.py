@@ -4,7 +4,7 @@ A test that is marked ``sampled("part", kept=2)`` runs with two values of its pa
 for every combination of its other parameters. All tests with the same word for ``together`` run
 with the same values: those of a parameter that costs a cluster or a JVM each. Of the tests that are
 marked ``sampled_among("spark", kept=1)``, wherever they stand, one runs. ``make unsampled`` leaves
-nothing out.
+nothing out; with ``--left-out`` a run has what the sample of its seed left out, and nothing else.
 """
 
 from __future__ import annotations

@@ -78,5 +78,12 @@ def test_a_seed_repeats_its_sample_and_every_other_parameter_has_as_many(suite: 
     assert [sample, sample] != others
 
 
+def test_what_a_sample_left_out_is_all_the_rest(suite: Path) -> None:
+    seed = ("-p", "randomly", "--randomly-seed=7")
+    sample, rest = chosen(suite, *seed), chosen(suite, *seed, "--left-out")
+    assert sorted([*sample, *rest]) == chosen(suite, "--unsampled")
+    assert not any("test_other" in name for name in rest)
+
+
 def test_unsampled_leaves_nothing_out(suite: Path) -> None:
     assert len(chosen(suite, "--unsampled")) == 23 + 16 + 2 + 2
