@@ -74,6 +74,7 @@ SHOWN_ELSEWHERE = {
         "needs a cluster: tests/integration/test_python_api.py",
     ),
     "jbodlab/api/log_dir.py": "needs a cluster: tests/integration/test_python_api.py",
+    "jbodlab/api/access.py": "needs a cluster: tests/integration/test_secured_lab.py",
     "jbodlab/api/reset.py": "needs a cluster: tests/integration/test_python_api.py",
     "jbodlab/pytest_plugin.py": "needs a cluster: tests/integration/test_pytest_plugin.py",
     "jbodlab/asking/lab_values.py": "values without code",

@@ -21,7 +21,13 @@ from protocol.admin.configs import describe_configs_request
 from protocol.cluster_file.spec import BrokerSpec
 from protocol.configs.broker import BROKER_KEYS, KEYS_OF_THE_SPEC, BrokerConfig
 from protocol.configs.parsing import BrokerOverrides, broker_config
-from protocol.configs.types import ALL_BROKERS, ALL_LOG_DIRS, ResourceType, set_texts
+from protocol.configs.types import (
+    ALL_BROKERS,
+    ALL_LOG_DIRS,
+    ResourceType,
+    field_name,
+    set_texts,
+)
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import (
     DescribeConfigsResponse,
@@ -132,8 +138,10 @@ def _texts(result: DescribeConfigsResult) -> dict[str, str]:
 
 
 def _log_changes(before: BrokerConfig, after: BrokerConfig) -> None:
-    for name in BROKER_KEYS:
-        field = name.replace(".", "_")
+    for name, column in BROKER_KEYS.items():
+        field = field_name(name)
         old, new = getattr(before, field), getattr(after, field)
-        if old != new:
+        if old != new and column.sensitive:
+            logger.info("config %s is another one", name)
+        elif old != new:
             logger.info("config %s %s -> %s", name, old, new)

@@ -17,7 +17,7 @@ from protocol.cluster_file.listener_checks import broker_listener_mistakes
 from protocol.cluster_file.secure import OWN_KEYS
 from protocol.cluster_file.zookeeper_checks import zookeeper_mistakes
 from protocol.configs.broker import BROKER_KEYS
-from protocol.configs.listener_keys import columns_of_listeners
+from protocol.configs.listener_keys import KEYS_OF_ALL, columns_of_listeners
 from protocol.configs.names import CORDONED_LOG_DIRS
 from protocol.configs.parsing import config_mistakes
 from protocol.configs.topic import TOPIC_KEYS
@@ -270,7 +270,7 @@ def _config_mistakes(leaves: Leaves, reserved: tuple[str, ...]) -> Iterator[str]
             if name in reserved and columns is BROKER_KEYS:
                 yield f"{place(path)}.{name}: is set by the keys of the broker itself"
         if columns is BROKER_KEYS:
-            columns = {**BROKER_KEYS, **columns_of_listeners(configs)}
+            columns = {**KEYS_OF_ALL, **columns_of_listeners(configs)}
         for mistake in config_mistakes(columns, config_text(configs)):
             yield f"{place(path)}.{mistake.name}: {mistake.text}"
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final, TypeVar
 
 from protocol.configs.broker import BROKER_KEYS
+from protocol.configs.sasl_jaas import KEYS as JAAS_KEYS
 from protocol.configs.types import ConfigKey
 
 TextT = TypeVar("TextT", str, "str | None")
@@ -24,6 +25,7 @@ _OTHERS: Final = (
     "connections.max.reauth.ms",
     "jbodlab.sasl.users",
     "jbodlab.sasl.users.location",
+    *JAAS_KEYS,
     *LIMITS,
 )
 PER_LISTENER: Final = tuple(
@@ -32,6 +34,8 @@ PER_LISTENER: Final = tuple(
     if (name.startswith(("ssl.", "sasl.")) and name != _OF_NODES) or name in _OTHERS
 )
 """What a listener may have of its own."""
+KEYS_OF_ALL: Final = {name: column for name, column in BROKER_KEYS.items() if name not in JAAS_KEYS}
+"""What a broker may have without the name of a listener before it."""
 STORES: Final = tuple(
     name
     for name in BROKER_KEYS

@@ -18,9 +18,11 @@ from protocol.configs.listener_keys import (
     key_of_listener,
     of_all_listeners,
 )
+from protocol.configs.sasl_jaas import why_unknown
 from protocol.configs.topic import TOPIC_KEYS, TopicConfig
 from protocol.configs.topic_defaults import TopicDefaults
 from protocol.configs.types import (
+    HIDDEN,
     ConfigKey,
     ConfigSource,
     ConfigType,
@@ -110,15 +112,22 @@ def config_mistakes(
     mistakes: list[ConfigMistake] = []
     for name, text in overrides.items():
         if name not in columns:
-            close = difflib.get_close_matches(name, columns, n=1)
-            hint = f" (did you mean {close[0]}?)" if close else ""
-            mistakes.append(ConfigMistake(name, f"unknown configuration{hint}"))
+            mistakes.append(ConfigMistake(name, f"unknown configuration{_hint(name, columns)}"))
             continue
         try:
             checked_value(columns[name], text)
         except RefusedValueError as error:
-            mistakes.append(ConfigMistake(name, f"{error}, is {text!r}"))
+            shown = HIDDEN if columns[name].sensitive else repr(text)
+            mistakes.append(ConfigMistake(name, f"{error}, is {shown}"))
     return mistakes
+
+
+def _hint(name: str, columns: Mapping[str, ConfigKey]) -> str:
+    why = why_unknown(name)
+    if why is not None:
+        return f": {why}"
+    close = difflib.get_close_matches(name, columns, n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
 
 
 class ConfigSynonym(NamedTuple):

@@ -13,6 +13,7 @@ from typing import Final
 from protocol.configs.broker import BrokerConfig
 from protocol.configs.changes import apply_changes, check_broker, effective
 from protocol.configs.parsing import topic_config
+from protocol.configs.types import field_name
 from protocol.errors import ErrorCode, KafkaError
 
 _THREAD_COUNTS: Final = ("num.recovery.threads.per.data.dir", "num.replica.fetchers")
@@ -65,7 +66,7 @@ def check_reconfiguration(before: BrokerConfig, after: BrokerConfig) -> None:
 
 
 def _check_thread_count(name: str, before: BrokerConfig, after: BrokerConfig) -> None:
-    field = name.replace(".", "_")
+    field = field_name(name)
     old, new = int(getattr(before, field)), int(getattr(after, field))
     if old == new:
         return

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from protocol.configs.authorizer import AuthorizerConfig
 from protocol.configs.checks import at_least, each_of, one_of
+from protocol.configs.sasl_jaas import NO_GSSAPI, JaasConfig
 from protocol.configs.types import ConfigType, Update, key
 from protocol.principal_mapping import MappingRulesError, PrincipalMapping
 
@@ -38,12 +38,19 @@ def _mapping(rules: Any) -> str | None:
 
 def _mechanisms(names: Any) -> str | None:
     if "GSSAPI" in names:
-        return f"GSSAPI (Kerberos) is not spoken here; there are {', '.join(SERVED_MECHANISMS)}"
+        return f"{NO_GSSAPI}; there are {', '.join(SERVED_MECHANISMS)}"
     return each_of(*SERVED_MECHANISMS)(names)
 
 
+def _mechanism_between_nodes(name: Any) -> str | None:
+    if name not in ("GSSAPI", "OAUTHBEARER"):
+        return one_of(*MECHANISMS)(name)
+    why = NO_GSSAPI if name == "GSSAPI" else "OAUTHBEARER is for clients"
+    return f"{why}; brokers and the controller have {', '.join(MECHANISMS)}"
+
+
 @dataclass(init=False, repr=False, eq=False, frozen=True, slots=True, kw_only=True)
-class SecurityConfig(AuthorizerConfig):
+class SecurityConfig(JaasConfig):
     """What a broker's configuration says of its listeners and of who may use them."""
 
     listeners: str = key(ConfigType.STRING, "PLAINTEXT://:9092", "Addresses this broker binds.")
@@ -166,7 +173,7 @@ class SecurityConfig(AuthorizerConfig):
         ConfigType.STRING,
         "SCRAM-SHA-512",
         "By which brokers and the controller authenticate to each other.",
-        one_of(*MECHANISMS),
+        _mechanism_between_nodes,
     )
     sasl_oauthbearer_jwks_endpoint_url: str | None = key(
         ConfigType.STRING,

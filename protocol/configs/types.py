@@ -173,10 +173,14 @@ def key(  # noqa: PLR0913 - one argument per column of the table
     nullable: bool = False,
     dynamic_only: bool = False,
     internal: bool = False,
+    name: str = "",
 ) -> Any:
-    """Declare a dataclass field as a configuration key; its name follows from the field's."""
+    """Declare a dataclass field as a configuration key; its name follows from the field's.
+
+    Unless it has a hyphen: then it is given.
+    """
     column = ConfigKey(
-        name="",
+        name=name,
         type=type,
         default=default,
         doc=doc,
@@ -193,15 +197,16 @@ def key(  # noqa: PLR0913 - one argument per column of the table
 
 def keys_of(config: type) -> dict[str, ConfigKey]:
     """Return the keys of a configuration dataclass by Kafka's name, in declared order."""
-    columns = {
-        field.name.replace("_", "."): field.metadata["key"] for field in dataclasses.fields(config)
+    columns: dict[str, ConfigKey] = {
+        field.metadata["key"].name or field.name.replace("_", "."): field.metadata["key"]
+        for field in dataclasses.fields(config)
     }
     return {name: dataclasses.replace(column, name=name) for name, column in columns.items()}
 
 
 def field_name(key_name: str) -> str:
     """Return the dataclass field of a key."""
-    return key_name.replace(".", "_")
+    return key_name.replace(".", "_").replace("-", "_")
 
 
 def parse(column: ConfigKey, text: str | None) -> ConfigValue:

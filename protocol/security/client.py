@@ -5,7 +5,6 @@ Source: SaslConfigs.java, SslConfigs.java, JaasConfig.java.
 
 from __future__ import annotations
 
-import re
 import ssl
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Final, NamedTuple
 from urllib.parse import unquote, urlsplit
 
 from protocol.configs.broker import BROKER_KEYS, BrokerConfig
+from protocol.configs.jaas import jaas_module
 from protocol.configs.parsing import broker_config
 from protocol.errors import KafkaError
 from protocol.security.listeners import SecurityProtocol
@@ -30,10 +30,6 @@ TOKEN_URL: Final = "sasl.oauthbearer.token.endpoint.url"
 _CLAIM: Final = "unsecuredLoginStringClaim_"
 _TOKEN_S: Final = 3_600
 _KNOWN: Final = (PLAIN, *HASHES, OAUTHBEARER)
-_LINE: Final = re.compile(
-    r"\s*[\w.$]+\s+(?:required|requisite|sufficient|optional)\b(?P<rest>.*)", re.DOTALL
-)
-_OPTION: Final = re.compile(r"(\w+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|([^\s;\"]+))")
 
 
 class ClientSecurity(NamedTuple):
@@ -128,10 +124,5 @@ def _token(properties: Mapping[str, str], options: Mapping[str, str], now_ms: in
 
 
 def _jaas_options(text: str) -> dict[str, str]:
-    line = _LINE.match(text)
-    if line is None:
-        return {}
-    return {
-        name: re.sub(r"\\(.)", r"\1", quoted) if quoted else bare
-        for name, quoted, bare in _OPTION.findall(line["rest"])
-    }
+    line = jaas_module(text)
+    return {} if line is None else line.options

@@ -10,6 +10,7 @@ from protocol.principal import ANONYMOUS, Principal
 from protocol.principal_mapping import PrincipalMapping
 from protocol.security.listeners import SecurityProtocol
 from protocol.security.tls import own_name
+from protocol.security.users import node_user
 
 
 def node_principals(protocol: SecurityProtocol, config: BrokerConfig) -> frozenset[str] | None:
@@ -24,7 +25,7 @@ def node_principals(protocol: SecurityProtocol, config: BrokerConfig) -> frozens
     if protocol is SecurityProtocol.PLAINTEXT:
         return None
     if protocol.is_sasl:
-        name: str | None = config.jbodlab_sasl_inter_broker_user
+        name: str | None = node_user(config)
     else:
         subject = own_name(config)
         mapping = PrincipalMapping(config.ssl_principal_mapping_rules)

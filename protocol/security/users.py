@@ -40,7 +40,7 @@ _NONCE_BYTES: Final = 24
 
 
 def users_of(config: SecurityConfig) -> dict[str, str]:
-    """Return the passwords by user.
+    """Return the passwords by user, of all mechanisms; nobody's where there is JAAS instead.
 
     Raises:
         SecurityConfigError: the key cannot be read, or names nobody.
@@ -54,8 +54,10 @@ def users_of(config: SecurityConfig) -> dict[str, str]:
             words = getattr(error, "strerror", None) or "is no text"
             raise SecurityConfigError(LOCATION, f"{location} cannot be read: {words}") from None
         found |= _users_in(LOCATION, lines)
-    if not found:
-        raise SecurityConfigError(USERS, "a listener of SASL needs it, as name:password")
+    if not (found or config.has_jaas):
+        raise SecurityConfigError(
+            USERS, "a listener of SASL needs it, as name:password, or users in sasl.jaas.config"
+        )
     return found
 
 
@@ -103,19 +105,21 @@ def _validates(config: SecurityConfig) -> Validate:
 def _by_password(
     config: SecurityConfig, stored: Stored | None, token: FindToken | None
 ) -> dict[str, Callable[[], Mechanism]]:
-    passwords = users_of(config)
+    of_all = users_of(config)
+    passwords = {each: {**of_all, **config.jaas_users(each)} for each in (PLAIN, *HASHES)}
+    nodes_user = node_user(config)
 
     @cache
     def credential(mechanism: str, user: str) -> ScramCredential:
         salt = secrets.token_bytes(_SALT_BYTES)
-        salted = salted_password(mechanism, passwords[user], salt, ITERATIONS_MIN)
+        salted = salted_password(mechanism, passwords[mechanism][user], salt, ITERATIONS_MIN)
         return credential_of(mechanism, salted, salt, ITERATIONS_MIN)
 
     def kept(mechanism: str, user: str) -> ScramCredential | None:
         found = None
-        if stored is not None and user != config.jbodlab_sasl_inter_broker_user:
+        if stored is not None and user != nodes_user:
             found = stored(mechanism, user)
-        return found or (credential(mechanism, user) if user in passwords else None)
+        return found or (credential(mechanism, user) if user in passwords[mechanism] else None)
 
     def scram(mechanism: str) -> ScramServer:
         nonce = secrets.token_urlsafe(_NONCE_BYTES)
@@ -124,8 +128,14 @@ def _by_password(
         return ScramServer(mechanism, partial(kept, mechanism), nonce, partial(token, mechanism))
 
     known: dict[str, Callable[[], Mechanism]] = {each: partial(scram, each) for each in HASHES}
-    known[PLAIN] = partial(PlainServer, passwords.get)
+    known[PLAIN] = partial(PlainServer, passwords[PLAIN].get)
     return known
+
+
+def node_user(config: SecurityConfig) -> str:
+    """Return as whom nodes authenticate to each other, be there such a user or not."""
+    options = config.jaas_options(config.sasl_mechanism_inter_broker_protocol)
+    return options.get("username", config.jbodlab_sasl_inter_broker_user)
 
 
 def login_of(config: SecurityConfig) -> Login:
@@ -134,7 +144,20 @@ def login_of(config: SecurityConfig) -> Login:
     Raises:
         SecurityConfigError: there is no such user.
     """
-    users, user = users_of(config), config.jbodlab_sasl_inter_broker_user
-    if user not in users:
-        raise SecurityConfigError("jbodlab.sasl.inter.broker.user", f"{user} is none of {USERS}")
-    return Login(config.sasl_mechanism_inter_broker_protocol, user, users[user])
+    mechanism, user = config.sasl_mechanism_inter_broker_protocol, node_user(config)
+    options = config.jaas_options(mechanism)
+    users = users_of(config)
+    password = options["password"] if "username" in options else users.get(user)
+    if password is None:
+        raise SecurityConfigError("jbodlab.sasl.inter.broker.user", _no_login(config, user))
+    return Login(mechanism, user, password)
+
+
+def _no_login(config: SecurityConfig, user: str) -> str:
+    if not config.has_jaas:
+        return f"{user} is none of {USERS}"
+    mechanism = config.sasl_mechanism_inter_broker_protocol
+    return (
+        f"{user} is none of {USERS}, and {mechanism.lower()}.sasl.jaas.config of the listener has "
+        f"no username for sasl.mechanism.inter.broker.protocol, which is {mechanism}"
+    )

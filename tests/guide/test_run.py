@@ -77,6 +77,7 @@ BLOCKS: Final[Mapping[str, tuple[RunBy | Why, ...]]] = {
         *(SECURED_GUIDE,) * 4,
         PAGES,
         RunBy("tests/kafka_tools/test_listener_configs.py"),
+        PAGES,
         *(SECURED_CLIENTS,) * 3,
         PAGES,
         SECURED_CLIENTS,

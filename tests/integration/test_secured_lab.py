@@ -21,6 +21,9 @@ from tests.jbodlab import command_line
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "how-to" / "secure.md"
 PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+JAAS_KEY = "listener.name.sasl_ssl.plain.sasl.jaas.config"
+MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
+JAAS = f'{MODULE} user_carol="of jaas";'
 _IMPORT = re.compile(r"from (kafka|aiokafka|confluent_kafka) import")
 CLIENTS = [_IMPORT.findall(text)[0] for text in PROGRAMS]
 
@@ -32,7 +35,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Generator[jbodlab.Clust
         brokers=1,
         log_dirs=1,
         secure=True,
-        configs=FAST | {"auto.create.topics.enable": "false"},
+        configs=FAST | {"auto.create.topics.enable": "false", JAAS_KEY: JAAS},
         session_timeout_ms=PATIENT_MS,
         folder=folder,
     ) as cluster:
@@ -82,6 +85,25 @@ def test_who_may_not_is_told_so(secured: jbodlab.Cluster) -> None:
     assert "Topic: orders" in admin.stdout
 
 
+def test_a_user_by_jaas_of_the_listener_comes_in_and_the_password_is_hidden(
+    secured: jbodlab.Cluster, tmp_path: Path
+) -> None:
+    admin = secured.client_file("admin.properties").read_text()
+    where = ("--bootstrap-server", secured.bootstrap_servers, "--command-config")
+    for password in ("of jaas", "guess"):
+        file = tmp_path / f"{password}.properties"
+        login = f'{MODULE} username="carol" password="{password}";'
+        text = re.sub(r"sasl\.jaas\.config=.*", f"sasl.jaas.config={login}", admin)
+        file.write_text(re.sub(r"sasl\.mechanism=.*", "sasl.mechanism=PLAIN", text))
+        listed = command_line.jbodlab("topics", "list", *where, str(file))
+        assert (listed.exit_code == ExitCode.OK) == (password == "of jaas"), listed.stderr
+    own = str(secured.client_file("admin.properties"))
+    entity = ("--describe", "--all", "--entity-type", "brokers", "--entity-name", "1")
+    shown = command_line.jbodlab("kafka-configs", *entity, *where, own)
+    assert JAAS_KEY in shown.stdout
+    assert "of jaas" not in shown.stdout
+
+
 def test_who_may_not_ask_about_the_cluster_is_told_so_by_our_commands(
     secured: jbodlab.Cluster, tmp_path: Path
 ) -> None:
@@ -106,6 +128,34 @@ def test_it_is_judged_through_its_listener(secured: jbodlab.Cluster, cases: str)
     refused = command_line.jbodlab(*judge, "--timeout-ms", "2000")
     assert refused.exit_code == ExitCode.NOT_RUNNING
     assert "does not answer as a Kafka broker" in command_line.one_line(refused)
+
+
+def test_reset_takes_back_what_clients_may_and_who_they_are(secured: jbodlab.Cluster) -> None:
+    file = str(secured.client_file("admin.properties"))
+    where = ("--bootstrap-server", secured.bootstrap_servers, "--command-config", file)
+    acl = ("--allow-principal", "User:alice", "--operation", "All", "--topic", "*")
+    quotas = {
+        ("--entity-type", "users", "--entity-name", "alice"): "producer_byte_rate=1",
+        ("--entity-type", "clients", "--entity-default"): "request_percentage=1000",
+        ("--entity-type", "ips", "--entity-default"): "connection_creation_rate=1000",
+        ("--entity-type", "users", "--entity-name", "dave"): "SCRAM-SHA-256=[password=of dave]",
+    }
+    command_line.jbodlab("kafka-acls", "--add", *acl, *where)
+    for entity, limit in quotas.items():
+        command_line.jbodlab("kafka-configs", "--alter", *entity, "--add-config", limit, *where)
+
+    def told() -> list[str]:
+        listed = command_line.jbodlab("kafka-acls", "--list", *where)
+        kinds = [("--entity-type", each) for each in ("users", "clients", "ips")]
+        described = [
+            command_line.jbodlab("kafka-configs", "--describe", *kind, *where) for kind in kinds
+        ]
+        return [each.stdout.strip() for each in (listed, *described)]
+
+    assert all(told())
+    secured.reset()
+    secured.create_topic("orders")
+    assert not any(told())
 
 
 def test_a_file_that_there_is_not_is_named_with_those_that_there_are(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import pytest
 
@@ -103,6 +104,18 @@ async def test_unusable_settings_leave_the_last_ones_in_force(
     assert "unusable" in caplog.text
     assert lab.configs.config.log_segment_bytes == 5_000
     assert lab.configs.overrides.dynamic == {}
+
+
+async def test_a_password_that_changed_is_not_logged(
+    controller: FakeController, lab: Lab, caplog: pytest.LogCaptureFixture
+):
+    caplog.set_level(logging.INFO)
+    controller.broker_configs["1"] = {"ssl.key.password": "sesame", SEGMENT: "6000"}
+    await lab.configs.refresh()
+    assert lab.configs.config.ssl_key_password == "sesame"
+    assert "log.segment.bytes 5000 -> 6000" in caplog.text
+    assert "ssl.key.password is another one" in caplog.text
+    assert "sesame" not in caplog.text
 
 
 async def test_a_controller_that_refuses_is_logged(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.certificates import Authority
@@ -31,6 +33,12 @@ def test_by_sasl_it_is_their_user_and_super_users_that_are_somebody() -> None:
     )
     found = node_principals(SecurityProtocol.SASL_SSL, config)
     assert found == {"User:node", "User:admin"}
+    jaas = replace(
+        config,
+        scram_sha_512_sasl_jaas_config="org.apache.kafka.common.security.scram.ScramLoginModule "
+        'required username="other" password="secret";',
+    )
+    assert node_principals(SecurityProtocol.SASL_SSL, jaas) == {"User:other", "User:admin"}
 
 
 def test_by_ssl_it_is_whom_their_certificate_names() -> None:
