@@ -298,8 +298,9 @@ class Cluster:
     def reset(self) -> None:
         """Make it as good as new for another test: no faults, no topics, all brokers there.
 
-        Internal topics stay. What a test has stopped is started, what it has failed is healed and
-        brought back, a log dir that cannot be is replaced.
+        Nor are there ACLs, quotas and SCRAM credentials. Internal topics stay. What a test has
+        stopped is started, what it has failed is healed and brought back, a log dir that cannot be
+        is replaced.
         """
         reset(self._open)
 

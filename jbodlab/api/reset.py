@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from jbodlab.api.access import forget_clients
 from jbodlab.api.broker import Broker, Controller, Node
 from jbodlab.api.connections import Connections
 from jbodlab.asking.admin import ClusterAdmin
@@ -31,7 +32,7 @@ _TIMEOUT_MS: Final = 30_000
 
 
 def reset(connections: Connections) -> None:
-    """Bring everything back, take all faults off, delete topics and settings of brokers.
+    """Bring everything back, take all faults off, delete topics, settings, what clients may.
 
     Topics go before log dirs come back, so that nothing is copied for them.
 
@@ -47,6 +48,7 @@ def reset(connections: Connections) -> None:
         names = _topics(admin, ids[0])
         _delete_topics(admin, names)
         _delete_configs(admin, ids)
+        forget_clients(admin, connections.processes.spec)
         _bring_back_log_dirs(admin, brokers)
 
         def are_gone() -> bool:
