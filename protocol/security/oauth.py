@@ -49,7 +49,7 @@ class OAuthBearerServer:
     def evaluate(self, token: bytes) -> bytes | Authenticated:
         """Take the client's next token."""
         if self._refused:
-            raise AuthenticationError(_INVALID_TOKEN)
+            raise AuthenticationError(_INVALID_TOKEN, why=f"the token: {self._refused}")
         authorization, compact = _first_message(token)
         now_ms = self._wall_ms()
         try:

@@ -31,7 +31,11 @@ class InvalidTokenError(ValueError):
 
 
 class AuthenticationError(ValueError):
-    """The same, with words that the client is told."""
+    """The same, with words that the client is told; the log is told ``why``."""
+
+    def __init__(self, said: str, why: str = "") -> None:
+        super().__init__(said)
+        self.why = why or said
 
 
 class Mechanism(Protocol):

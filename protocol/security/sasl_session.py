@@ -103,7 +103,7 @@ class SaslSession:
         try:
             answer = self._exchange.evaluate(token)
         except AuthenticationError as error:
-            return self._fail(str(error), str(error))
+            return self._fail(str(error), error.why)
         except InvalidTokenError as error:
             text = "authentication" if self.principal is None else "re-authentication"
             said = (

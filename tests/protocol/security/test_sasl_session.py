@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from protocol.errors import ErrorCode
 from protocol.principal import Principal
+from protocol.security.oauth import (
+    OAUTHBEARER,
+    REFUSED_TOKEN,
+    OAuthBearerServer,
+    first_message,
+    unsecured_token,
+    validate_unsecured,
+)
 from protocol.security.sasl import PlainServer, plain_token
 from protocol.security.sasl_session import HandshakeAnswer, Phase, SaslSession
 
@@ -55,6 +63,16 @@ def test_a_failure_tells_the_client_no_more_than_kafka_does() -> None:
         "mechanism PLAIN"
     )
     assert made.phase is Phase.NOTHING
+
+
+def test_a_refused_token_tells_the_log_why_and_the_client_that_it_is_invalid() -> None:
+    made = SaslSession({OAUTHBEARER: lambda: OAuthBearerServer(validate_unsecured, lambda: 10_000)})
+    made.handshake(OAUTHBEARER, 0)
+    token = unsecured_token({"sub": "alice", "exp": 9})
+    assert made.authenticate(first_message(token), 0).error_code is ErrorCode.NONE
+    answer = made.authenticate(REFUSED_TOKEN, 0)
+    assert answer.error_message == '{"status":"invalid_token"}'
+    assert answer.why == "the token: the claim exp is missing or in the past"
 
 
 def test_a_session_that_ends_is_begun_anew_by_the_same_user() -> None:
