@@ -74,6 +74,7 @@ BLOCKS: Final[Mapping[str, tuple[RunBy | Why, ...]]] = {
         SECURED,
         SECURED_CLIENTS,
         *(SECURED,) * 3,
+        RunBy("tests/integration/test_metrics_topic.py"),
         *(SECURED_GUIDE,) * 4,
         PAGES,
         RunBy("tests/kafka_tools/test_listener_configs.py"),

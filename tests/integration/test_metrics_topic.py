@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -25,9 +27,14 @@ from protocol.metrics.topic import METRICS_TOPIC
 from tests.clients.session import VICTIM, fail_disk_of_leader
 from tests.deadlines import DEADLINE_MS, DEADLINE_S
 from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
+from tests.jbodlab import command_line
 
 SHAPE = LabShape(
     metrics_to_topic=True, metrics_interval_ms=200, session_timeout_ms=PATIENT_MS, configs=FAST
+)
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "how-to" / "secure.md"
+(PROGRAM,) = re.findall(
+    r"```python\n(from pyspark.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL
 )
 Rows: TypeAlias = Counter[tuple[str, str]]
 """Metric table and row, as JSON with its columns sorted."""
@@ -167,9 +174,27 @@ def test_a_disk_fails_below_the_metrics_topic_and_stream_and_report_have_each_ro
 @pytest.mark.timeout(40 * DEADLINE_S)
 def test_the_topic_of_a_secured_cluster_is_read_by_a_client_file(tmp_path: Path) -> None:
     with running_lab(tmp_path / "lab", replace(SHAPE, brokers=1, secure=True)) as lab:
-        folder = tmp_path / "lab" / "data" / "secure" / "clients"
+        lab_file = tmp_path / "lab" / "cluster.yaml"
+        folder = lab_file.parent / "data" / "secure" / "clients"
         command = [sys.executable, "-m", "jbodlab", "report", "--json", "--from", source(lab)]
         command += ["--config", str(tmp_path / "none.yaml"), "--out", str(tmp_path / "report")]
         ends = [*command, "--command-config", str(folder / "admin.properties")]
         said = subprocess.check_output(ends, timeout=10 * DEADLINE_S)
         assert json.loads(said)["report"]["row_counts"]["log_dir"] > 0
+        command_line.jbodlab("topics", "create", "orders", "--config", str(lab_file))
+        assert "|hello|" in said_by_spark(PROGRAM, folder)
+
+
+def said_by_spark(program: str, folder: Path) -> str:
+    """Run a program of the guide with the connector, beside the client files."""
+    jars = ",".join(map(str, connector_jars()))
+    submit = f"--master local[1] --jars {jars} pyspark-shell"
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=folder,
+        env={**os.environ, "PYSPARK_SUBMIT_ARGS": submit},
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=10 * DEADLINE_S,
+        check=True,
+    ).stdout

@@ -20,11 +20,12 @@ from tests.integration.labs import FAST, PATIENT_MS
 from tests.jbodlab import command_line
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "how-to" / "secure.md"
-PROGRAMS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 JAAS_KEY = "listener.name.sasl_ssl.plain.sasl.jaas.config"
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule required"
 JAAS = f'{MODULE} user_carol="of jaas";'
 _IMPORT = re.compile(r"from (kafka|aiokafka|confluent_kafka) import")
+PROGRAMS = [text for text in BLOCKS if _IMPORT.search(text)]
 CLIENTS = [_IMPORT.findall(text)[0] for text in PROGRAMS]
 
 
