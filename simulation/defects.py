@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, Final, cast
 
 import aiokafka
+from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import KafkaError as AiokafkaError
 
 import broker
@@ -88,8 +89,11 @@ def _is_dropped_by_library(context: Mapping[str, Any]) -> bool:
     """Tell whether a future or a task of aiokafka's ended with an error that it did not look at.
 
     A sender that ends fails what waits for it, whether or not anybody does; a commit that is
-    given up goes on in a task of its own. None of that concerns the cluster.
+    given up goes on in a task of its own; a connection that is forgotten closes when it is
+    collected. None of that concerns the cluster.
     """
+    if isinstance(context.get("conn"), AIOKafkaConnection):
+        return True
     future = context.get("future")
     if isinstance(future, asyncio.Task):
         code = getattr(cast("asyncio.Task[Any]", future).get_coro(), "cr_code", None)

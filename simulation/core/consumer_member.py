@@ -18,7 +18,12 @@ from protocol.messages.consumer_groups import (
 
 JOINING: Final = 0
 LEAVING: Final = -1
-_FENCED: Final = (ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID)
+_FENCED: Final = (
+    ErrorCode.FENCED_MEMBER_EPOCH,
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    # The disks that had the group lost it. Kafka's consumer ends, and whoever runs it has another.
+    ErrorCode.GROUP_ID_NOT_FOUND,
+)
 
 TopicIdPartition: TypeAlias = tuple[bytes, int]
 
@@ -87,7 +92,7 @@ class ConsumerMember:
         )
 
     def answered(self, answer: ConsumerGroupHeartbeatResponse) -> ErrorCode:
-        """Take an answer; after FENCED_MEMBER_EPOCH or UNKNOWN_MEMBER_ID it owns nothing."""
+        """Take an answer; after one that says it is no member it owns nothing, and joins anew."""
         code = ErrorCode(answer.error_code)
         if code is not ErrorCode.NONE:
             self.not_answered()

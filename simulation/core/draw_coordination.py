@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
-from protocol.faults.model import DiskFault, DiskMode
+from protocol.faults.model import DiskFault, DiskMode, NetworkFault, NetworkMode, broker_node
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core import actions
 from simulation.core.actions import Action, Clear, CreateTopic, Fault
@@ -21,6 +21,7 @@ from simulation.core.plan import ClusterPlan, Workload
 
 OFFSETS_FAULT: Final = "under-offsets"
 STATE_FAULT: Final = "under-transactions"
+MARKERS_FAULT: Final = "late-markers"
 _GROUP_TOPIC: Final = "shared"
 _LEDGER: Final = "ledger"
 _RESULTS: Final = "results"
@@ -33,8 +34,18 @@ _SPEAKING: Final[Mapping[tuple[Literal["aiokafka", "java"], ...], int]] = {
     ("java", "aiokafka"): 1,
 }
 """By which protocol members speak: the classic one, the consumer protocol, some by each."""
+_CLIENTS: Final[dict[Literal["aiokafka", "java"], int]] = {"aiokafka": 1, "java": 3}
+"""Of transactions; a library's clients cost several times what the others do."""
 _INTERVALS_MS: Final = (200, 400)
 _UNADMINISTERED: Final = 0.4
+_BROKEN_DISK: Final = 0.4
+_FETCH_BYTES: Final[dict[int | None, int]] = {1: 2, 400: 2, None: 1}
+"""Of readers of committed records: an answer may end before what ends its transactions."""
+_LATE_MS: Final = (100, 500)
+_MOVES: Final = (2, 4)
+_ELECTED_MS: Final = 50
+"""How long after a change of its replicas the leader of a partition is elected."""
+_REPLICAS_MAX: Final = 3
 _MODES: Final = {
     DiskMode.EIO: 3,
     DiskMode.READ_ONLY: 1,
@@ -115,13 +126,13 @@ def with_transactions(
     producer = Workload(
         name="ledger-writer",
         topic=_LEDGER,
-        client=dice.choice(("aiokafka", "java")),
+        client=chosen(dice, _CLIENTS),
         transactional=True,
         aborts_every=dice.choice((0, 2, 4)),
         batch_records=dice.randint(1, 6),
         interval_ms=dice.choice(_INTERVALS_MS),
     )
-    client = dice.choice(("aiokafka", "java"))
+    client = chosen(dice, _CLIENTS)
     transformers = [
         Workload(
             name=f"transformer-{number}",
@@ -130,6 +141,7 @@ def with_transactions(
             into=_RESULTS,
             client=client,
             group="transformers",
+            aborts_every=dice.choice((0, 2, 3)) if client == "java" else 0,
         )
         for number in range(1, (chosen(dice, _TRANSFORMERS) if client == "java" else 1) + 1)
     ]
@@ -137,9 +149,11 @@ def with_transactions(
         name="committed-reader",
         topic=_RESULTS if is_transformed else _LEDGER,
         kind="consume",
-        client="aiokafka",
+        client=chosen(dice, _CLIENTS),
         read_committed=True,
     )
+    if reader.client == "java":
+        reader = replace(reader, fetch_bytes=chosen(dice, _FETCH_BYTES))
     clients = [producer, *(transformers if is_transformed else ()), reader]
     return Coordinated(cluster, (*workloads, *clients))
 
@@ -159,10 +173,53 @@ def groups_lanes(
 
 
 def transactions_lanes(
-    dice: Dice, scope: FaultScope, _workloads: Sequence[Workload]
+    dice: Dice, scope: FaultScope, workloads: Sequence[Workload]
 ) -> list[list[TimedAction]]:
-    """Let the disk fail under a coordinator of transactions that are under way."""
-    return [_breaking(dice, scope, TRANSACTION_STATE, STATE_FAULT)]
+    """Let the disk fail under a coordinator of transactions that are under way, or all move.
+
+    What moves are the leaders of the partitions that transactions are about, while the markers that
+    end them are on their way.
+    """
+    if dice.random() < _BROKEN_DISK or scope.cluster.brokers < _REPLICAS_MAX:
+        return [_breaking(dice, scope, TRANSACTION_STATE, STATE_FAULT)]
+    is_transformed = any(one.kind == "transform" for one in workloads)
+    topics = [_LEDGER, *((CONSUMER_OFFSETS, _RESULTS) if is_transformed else ())]
+    return [_late_markers(dice, scope, topics)]
+
+
+def _late_markers(dice: Dice, scope: FaultScope, topics: Sequence[str]) -> list[TimedAction]:
+    """Let a coordinator's markers come late, and another broker lead what they go to, or it."""
+    state, written = f"{TRANSACTION_STATE}-0", f"{dice.choice(topics)}-0"
+    brokers = dice.sample(scope.cluster.broker_ids, _REPLICAS_MAX)
+    from_, to, other = brokers
+    late = NetworkFault(
+        mode=NetworkMode.LATENCY,
+        source=broker_node(from_),
+        target=broker_node(to),
+        both_ways=False,
+        latency_ms=dice.randint(*_LATE_MS),
+    )
+    at_ms = dice.randint(20, scope.length_ms // 10)
+    lane = [*_led_by(from_, brokers, state, at_ms), *_led_by(to, brokers, written, at_ms)]
+    lane.append(TimedAction(at_ms + _ELECTED_MS * 2, Fault(name=MARKERS_FAULT, rule=late)))
+    first = {state: from_, written: to}
+    leaders = dict(first)
+    for _ in range(dice.randint(*_MOVES)):
+        at_ms += dice.randint(300, max(300, scope.length_ms // 6))
+        moved = chosen(dice, {written: 2, state: 3})
+        leaders[moved] = other if leaders[moved] == first[moved] else first[moved]
+        lane += _led_by(leaders[moved], brokers, moved, at_ms)
+    lane.append(TimedAction(scope.length_ms, Clear(MARKERS_FAULT, once_met=True)))
+    return sorted(lane, key=lambda timed: timed.at_ms)
+
+
+def _led_by(leader: int, brokers: Sequence[int], partition: str, at_ms: int) -> list[TimedAction]:
+    """Have one of its brokers be the preferred leader of a partition, and elected."""
+    to = (leader, *(broker for broker in brokers if broker != leader))
+    return [
+        TimedAction(at_ms, actions.Reassign(of=partition, to=to)),
+        TimedAction(at_ms + _ELECTED_MS, actions.ElectLeaders(partition)),
+    ]
 
 
 def _smaller(cluster: ClusterPlan, workloads: tuple[Workload, ...]) -> Coordinated:
@@ -212,7 +269,7 @@ def _breaking(dice: Dice, scope: FaultScope, topic: str, name: str) -> list[Time
 def _with_topics(dice: Dice, cluster: ClusterPlan, *names: str) -> ClusterPlan:
     """Add those topics that are not there, on as many brokers as keep them through a failure."""
     there = [topic.name for topic in cluster.topics]
-    count = min(3, cluster.brokers)
+    count = min(_REPLICAS_MAX, cluster.brokers)
     added = tuple(
         CreateTopic(
             name=name,

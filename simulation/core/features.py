@@ -70,7 +70,7 @@ class Situation(StrEnum):
 
 _SETTING_PERCENT: Final = 20
 _PLOT_PERCENT: Final = 15
-_COORDINATION_PERCENT: Final = 10
+_COORDINATION_PERCENT: Final = 25
 """A library's clients cost several times what plain ones do."""
 _FAMILY_PERCENT: Final = 70
 _KIND_PERCENT: Final = 35

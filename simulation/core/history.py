@@ -114,6 +114,11 @@ class Assignment(NamedTuple):
     group: str
     generation: int
     partitions: tuple[TopicPartition, ...]
+    asked_us: int = -1
+    """A member's of the consumer protocol: when it sent what was answered with these; -1: others.
+
+    Such a member gives back in the generation that it is in, before somebody else takes.
+    """
 
 
 class Commit(NamedTuple):
@@ -124,6 +129,8 @@ class Commit(NamedTuple):
     """NO_OFFSET: it has none, or is to have none any more."""
     broker: int = NO_LEADER
     """Who answered what the group has."""
+    is_late: bool = False
+    """By a member under a generation in which it was not assigned these partitions: not allowed."""
 
 
 class Txn(NamedTuple):

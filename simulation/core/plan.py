@@ -112,7 +112,15 @@ class Workload:
     transactional: bool = False
     """A producer's, not plain: each ``batch_records`` are a transaction over all partitions."""
     aborts_every: int = 0
-    """Of so many transactions of such a producer the last is aborted; 0: none is."""
+    """Of so many transactions of such a producer the last is aborted; 0: none is.
+
+    Java's transformers, too: what they have read they read again then.
+    """
+    fetch_bytes: int | None = None
+    """A consumer's or transformer's of client java: of one answer; None: as many as there are.
+
+    An answer has one batch at least.
+    """
     rack: str | None = None
     """A plain consumer's: where it is. It reads from replicas there, where leaders name them."""
     read_committed: bool = False

@@ -35,6 +35,7 @@ _NEWEST_FORMAT: Final = 2
 """Of records; older ones are message sets, without producer ids."""
 _READING: Final = (("consume", "aiokafka"), ("consume", "java"))
 _TRANSFORMING: Final = (("transform", "aiokafka"), ("transform", "java"))
+_FETCHING: Final = (("consume", "java"), ("transform", "java"))
 _ORDERING: Final = ("move", "administer")
 _IN_GROUPS: Final = (*_READING, *_TRANSFORMING, ("administer", "plain"))
 _TRANSACTIONAL: Final = (("produce", "aiokafka"), ("produce", "java"))
@@ -111,7 +112,8 @@ def _workload_mistakes(plan: Plan) -> Iterator[str]:
     for index, workload in enumerate(plan.workloads):
         if workload.client != "plain" and workload.kind in _ORDERING:
             yield f"workloads[{index}].client: {workload.client} gives no orders"
-        yield from (f"workloads[{index}].{mistake}" for mistake in _library_mistakes(workload))
+        mistakes = (*_library_mistakes(workload), *_java_mistakes(workload))
+        yield from (f"workloads[{index}].{mistake}" for mistake in mistakes)
         if _shares_what_it_administers(workload, plan):
             yield f"workloads[{index}].group: {workload.group} is another client's, too"
         if workload.idempotent and workload.acks != "all":
@@ -137,14 +139,25 @@ def _library_mistakes(workload: Workload) -> Iterator[str]:
         yield "into: of kind transform, which must have it, and of no other"
     if workload.transactional and (who not in _TRANSACTIONAL or workload.acks != "all"):
         yield "transactional: only of kind produce, not of client plain, with acks all"
-    if workload.client == "java" and workload.group is None and not workload.transactional:
-        yield "client: java is in a group or transactional"
-    if workload.aborts_every < 0 or (workload.aborts_every and not workload.transactional):
-        yield f"aborts_every: must be >= 0, of a transactional producer, is {workload.aborts_every}"
     if workload.rack is not None and who != ("consume", "plain"):
         yield "rack: only of kind consume and client plain"
     if workload.read_committed and who not in _READING:
         yield "read_committed: only of kind consume, not of client plain"
+
+
+def _java_mistakes(workload: Workload) -> Iterator[str]:
+    """Find what only Java's clients do, and what they do not."""
+    who = (workload.kind, workload.client)
+    is_reading = workload.kind == "consume" and workload.read_committed
+    if workload.client == "java" and not (
+        workload.group is not None or workload.transactional or is_reading
+    ):
+        yield "client: java is in a group, transactional or read_committed"
+    may_abort = workload.transactional or who == ("transform", "java")
+    if workload.aborts_every < 0 or (workload.aborts_every and not may_abort):
+        yield f"aborts_every: must be >= 0, of who has transactions, is {workload.aborts_every}"
+    if workload.fetch_bytes is not None and who not in _FETCHING:
+        yield "fetch_bytes: only of client java, and of kind consume or transform"
 
 
 def _format_mistakes(workload: Workload) -> Iterator[str]:

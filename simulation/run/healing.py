@@ -7,6 +7,7 @@ from typing import Final
 
 from protocol.faults.model import CONTROLLER_NODE, broker_id_of, broker_node
 from protocol.ids import TopicPartition
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.cluster_instance import ClusterInstanceError
 from simulation.core.actions import Clear
 from simulation.core.health import health_problems, left_out, lost_topics
@@ -72,11 +73,16 @@ async def heal(context: RunContext, ending: Ending, story: Story) -> int:
         await asyncio.sleep(LOOK_EVERY_MS / 1000)
 
 
+class UnreadError(StepError):
+    """Readers do not come to the end who need what a coordinator remembers, and no other ones."""
+
+
 async def end_workloads(context: RunContext, ending: Ending, story: Story) -> None:
     """Let writers end first, then who writes what it reads, and readers when all is read.
 
     Raises:
         StepError: a reader does not come to the end in time.
+        UnreadError: the same, where a coordinator that has lost its memory would be why.
     """
     await context.workloads.end_writers()
     unread = await _read_up(context, ending, story)
@@ -84,7 +90,11 @@ async def end_workloads(context: RunContext, ending: Ending, story: Story) -> No
     unread = unread or await _read_up(context, ending, story)
     await context.workloads.end_readers()
     if unread:
-        raise StepError(unread)
+        seen = await context.observer.observe((Need.OFFSETS,))
+        forgotten = lost_topics(seen).union((CONSUMER_OFFSETS, TRANSACTION_STATE))
+        if context.workloads.unread(seen.offsets, forgotten):
+            raise StepError(unread)
+        raise UnreadError(unread)
 
 
 async def _read_up(context: RunContext, ending: Ending, story: Story) -> str:

@@ -14,6 +14,7 @@ from simulation.cluster_instance import ClusterInstance
 from simulation.core.actions import Fault, Step, Until
 from simulation.core.capability import needed_capabilities
 from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.outcomes import is_state_forgiven
 from simulation.core.checkers.reach import checks_of
 from simulation.core.checkers.table import check_all
 from simulation.core.conditions import FullIsr
@@ -26,7 +27,7 @@ from simulation.core.verdict import StoryLine, Verdict
 from simulation.loop_time import loop_now_us
 from simulation.run.asking import Asker
 from simulation.run.fault_triggering import trigger_unmet_faults
-from simulation.run.healing import end_faults, end_workloads, heal
+from simulation.run.healing import UnreadError, end_faults, end_workloads, heal
 from simulation.run.observer import Observer
 from simulation.run.run_context import RunContext, StepError
 from simulation.run.steps import Player
@@ -111,6 +112,8 @@ class PlanRun:
         self._healed_us: int | None = None
         self._healed_after_ms: int | None = None
         self._empty_faults: tuple[str, ...] = ()
+        self._unread = ""
+        """What readers who need coordinators have not read in the end."""
 
     async def run(self) -> Verdict:
         """Run it."""
@@ -191,7 +194,8 @@ class PlanRun:
             # Connections that died unnoticed still take replicas out of the Isr for a while.
             await heal(context, self._plan.ending, self._story)
         except StepError as error:
-            self._note(HEALING, [str(error)])
+            self._unread = str(error) if isinstance(error, UnreadError) else ""
+            self._note(HEALING, [] if self._unread else [str(error)])
             await context.workloads.end_writers()
             await context.workloads.end_transformers()
             await context.workloads.end_readers()
@@ -221,6 +225,9 @@ class PlanRun:
             configs=self._plan.cluster.configs,
             broker_configs=self._plan.cluster.broker_configs,
         )
+        # A coordinator that may have forgotten a transaction never ends it.
+        if self._unread and not is_state_forgiven(evidence):
+            self._note(HEALING, [self._unread])
         self._violations += check_all(evidence)
         workloads = context.workloads.seen()
         seen = workloads.values()

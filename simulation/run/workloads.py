@@ -16,14 +16,15 @@ from simulation.core.observation import ObservedOffsets, ObservedWorkload
 from simulation.core.plan import Workload
 from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient
-from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload
+from simulation.workload.committed_reader import CommittedReader
+from simulation.workload.consumer import ANSWER_BYTES_MAX, ConsumerSettings, ConsumerWorkload
 from simulation.workload.group_administrator import (
     GroupAdministrator,
     GroupAdministratorSettings,
 )
 from simulation.workload.java_member import JavaMemberWorkload
 from simulation.workload.java_transactions import JavaTransactionsWorkload
-from simulation.workload.java_transformer import JavaTransformWorkload
+from simulation.workload.java_transformer import JavaTransformSettings, JavaTransformWorkload
 from simulation.workload.mover import MoverSettings, MoverWorkload, RandomSource
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from simulation.workload.progress import Progress
@@ -186,6 +187,14 @@ class Workloads:
         return library_workload(workload, self._count, client, _producer_settings(workload))
 
     def _java(self, workload: Workload, connection: ClusterClient) -> _Client:
+        reading = ConsumerSettings(
+            topic=workload.topic,
+            group=workload.group or "",
+            is_read_committed=workload.read_committed or workload.kind == "transform",
+            max_bytes=workload.fetch_bytes or ANSWER_BYTES_MAX,
+        )
+        if workload.kind == "consume" and workload.group is None:
+            return CommittedReader(connection, self._history, reading)
         if workload.group is None:
             return JavaTransactionsWorkload(
                 self._count,
@@ -195,20 +204,15 @@ class Workloads:
                 self._clock,
                 aborts_every=workload.aborts_every,
             )
-        is_transforming = workload.kind == "transform"
-        settings = ConsumerSettings(
-            topic=workload.topic,
-            group=workload.group,
-            is_read_committed=workload.read_committed or is_transforming,
-        )
-        if is_transforming:
+        if workload.kind == "transform":
             assert workload.into is not None
             writing = replace(_producer_settings(workload), topic=workload.into)
+            transforming = JavaTransformSettings(reading, writing, workload.aborts_every)
             return JavaTransformWorkload(
-                self._count, connection, self._history, settings, writing, self._clock
+                self._count, connection, self._history, transforming, self._clock
             )
         member_id = f"{connection.client_id}-{self._count}"
-        return JavaMemberWorkload(member_id, connection, self._history, settings)
+        return JavaMemberWorkload(member_id, connection, self._history, reading)
 
     def _client(self, workload: Workload, connection: ClusterClient) -> _Client:
         match workload.kind:

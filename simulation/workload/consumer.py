@@ -38,6 +38,8 @@ from simulation.workload.replica_choice import ReplicaChoice
 _NAMES_EPOCHS_SINCE: Final = 9
 """From this version on a Fetch says under which leader epochs it asks."""
 
+ANSWER_BYTES_MAX: Final = 1 << 20
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsumerSettings:
@@ -45,7 +47,7 @@ class ConsumerSettings:
 
     topic: str
     max_wait_ms: int = 500
-    max_bytes: int = 1 << 20
+    max_bytes: int = ANSWER_BYTES_MAX
     """Of one answer, and of one partition in it."""
     retry_backoff_ms: int = 100
     metadata_max_age_ms: int = 1_000

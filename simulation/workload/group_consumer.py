@@ -18,7 +18,9 @@ from typing import Any, Final
 from aiokafka import ConsumerRebalanceListener
 from aiokafka.errors import IllegalStateError
 from aiokafka.errors import KafkaError as AiokafkaError
+from aiokafka.protocol.commit import OffsetCommitRequest
 
+from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from simulation.core.history import Assignment, Commit, Function, Read
 from simulation.workload.aiokafka_clients import AiokafkaReader, library_offsets
@@ -44,6 +46,9 @@ class GroupConsumerSettings:
 class GroupConsumerWorkload(AiokafkaReader[GroupConsumerSettings]):
     """One member, which leaves its group when it is stopped."""
 
+    _may_commit_late = False
+    """Whether it was assigned partitions, and has committed none of them since."""
+
     def _subscribed(self) -> Any:
         consumer = self._consumer(
             group_id=self._settings.group,
@@ -56,6 +61,7 @@ class GroupConsumerWorkload(AiokafkaReader[GroupConsumerSettings]):
     def assigned(self, consumer: Any, partitions: Iterable[Any]) -> None:
         """Write down what it was assigned, and in which generation."""
         self.positions.clear()
+        self._may_commit_late = True
         # The library has no public way to ask for it.
         generation = consumer._coordinator.generation  # noqa: SLF001
         tps = sorted(TopicPartition(tp.topic, tp.partition) for tp in partitions)
@@ -81,6 +87,32 @@ class GroupConsumerWorkload(AiokafkaReader[GroupConsumerSettings]):
                 committing.unknown(error_name(error))
             else:
                 committing.ok(commit)
+        if self._may_commit_late:
+            self._may_commit_late = False
+            await self._commit_late(consumer, commit._replace(offsets=offsets[:1], is_late=True))
+
+    async def _commit_late(self, consumer: Any, commit: Commit) -> None:
+        """Commit under a generation before all others, as a late client might."""
+        # The library has no way to do what it never does.
+        coordinator = consumer._coordinator  # noqa: SLF001
+        request = OffsetCommitRequest(
+            commit.group,
+            0,
+            coordinator.member_id,
+            OffsetCommitRequest.DEFAULT_RETENTION_TIME,
+            [(tp.topic, [(tp.partition, at, "")]) for tp, at in commit.offsets],
+        )
+        with self._history.begin(self._client_id, Function.COMMIT, commit) as committing:
+            try:
+                answer = await coordinator._send_req(request)  # noqa: SLF001
+            except AiokafkaError as error:
+                committing.fail(error_name(error))
+                return
+            codes = [ErrorCode(code) for _, rows in answer.topics for _, code in rows]
+            if ErrorCode.NONE in codes:
+                committing.ok(commit)
+            else:
+                committing.fail(codes[0].name)
 
 
 class _Listener(ConsumerRebalanceListener):

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Final
 
 from protocol.errors import ErrorCode, KafkaError, Malformed
-from protocol.ids import TopicPartition
+from protocol.ids import NO_EPOCH, TopicPartition
 from protocol.messages.group_offsets import (
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -21,8 +21,9 @@ from protocol.messages.group_offsets import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
-from simulation.core.consumer_member import ConsumerMember
+from simulation.core.consumer_member import JOINING, ConsumerMember
 from simulation.core.history import Assignment, Commit, Function, History, Read
+from simulation.loop_time import loop_now_us
 from simulation.workload.backoff import Backoff
 from simulation.workload.clients import ClusterClient
 from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload, Position
@@ -52,6 +53,12 @@ class JavaMemberWorkload(ConsumerWorkload):
         self._topic_id = b""
         self._unplaced: dict[TopicPartition, None] = {}
         """Assigned, and it is not known yet from where on."""
+        self._epoch_before = JOINING
+        """Its epoch before it was told what it is to read now."""
+        self._asked_us = 0
+        """When it asked what was answered with that."""
+        self._is_new: dict[TopicPartition, None] = {}
+        """What it was not assigned before, and has no offset of yet."""
 
     async def run(self) -> None:
         """Join, read what is assigned until stopped, and leave."""
@@ -79,7 +86,7 @@ class JavaMemberWorkload(ConsumerWorkload):
 
     async def _beat(self) -> bool:
         """Send a heartbeat; False without an answer that the member can go on with."""
-        epoch = self._member.epoch
+        epoch, is_settled, asked_us = self._member.epoch, self._member.is_settled, loop_now_us()
         try:
             answer = await self._coordinator.ask(
                 self._member.heartbeat(), _HEARTBEAT_VERSION, lambda _: ErrorCode.NONE
@@ -96,7 +103,11 @@ class JavaMemberWorkload(ConsumerWorkload):
                 self.positions.clear()
                 self._unplaced.clear()
             return False
-        if self._member.is_settled and self._member.epoch != epoch:
+        if not self._member.is_settled:
+            self._asked_us = asked_us
+            self._epoch_before = epoch if is_settled else min(epoch, self._epoch_before)
+        elif self._member.epoch != epoch:
+            self._asked_us = asked_us
             self._write_down()
         return True
 
@@ -111,6 +122,8 @@ class JavaMemberWorkload(ConsumerWorkload):
                 return False
         async with self._turn:
             wanted = [TopicPartition(self.topic, partition) for _, partition in target]
+            owned = [TopicPartition(self.topic, partition) for _, partition in self._member.owned]
+            self._is_new = dict.fromkeys(tp for tp in wanted if tp not in owned)
             for tp in [tp for tp in self.positions if tp not in wanted]:
                 del self.positions[tp]
             self._unplaced = dict.fromkeys(tp for tp in wanted if tp not in self.positions)
@@ -120,7 +133,7 @@ class JavaMemberWorkload(ConsumerWorkload):
 
     def _write_down(self) -> None:
         owned = tuple(TopicPartition(self.topic, partition) for _, partition in self._member.owned)
-        told = Assignment(self.group, self._member.epoch, owned)
+        told = Assignment(self.group, self._member.epoch, owned, self._asked_us)
         with self._history.begin(self._client.client_id, Function.ASSIGN, told) as assigning:
             assigning.ok(told)
 
@@ -158,6 +171,25 @@ class JavaMemberWorkload(ConsumerWorkload):
                 del self._unplaced[tp]
                 offset = max(row.committed_offset, 0)
                 self.positions[tp] = Position(tp, offset, row.committed_leader_epoch)
+                if tp in self._is_new:
+                    del self._is_new[tp]
+                    await self._commit_late(tp, offset)
+
+    async def _commit_late(self, tp: TopicPartition, offset: int) -> None:
+        """Commit under an epoch in which somebody else had the partition, as a late client might.
+
+        Nobody took the partition in an epoch before the one that the member knew until then.
+        """
+        epoch = max(self._epoch_before - 1, JOINING)
+        commit = Commit(self.group, ((tp, offset),), is_late=True)
+        with self._history.begin(self._client.client_id, Function.COMMIT, commit) as committing:
+            request = self._commit_request(commit.offsets, [NO_EPOCH], epoch)
+            try:
+                await self._coordinator.ask(request, _OFFSETS_VERSION, first_code_in)
+            except (OSError, Malformed, KafkaError) as error:
+                committing.fail(code_of(error).name)
+            else:
+                committing.ok(commit)
 
     async def _after_read(self, reads: Sequence[Read]) -> None:
         """Commit what was read; somebody else may have the partitions by now."""
@@ -182,8 +214,12 @@ class JavaMemberWorkload(ConsumerWorkload):
                 committing.fail(done.code.name)
 
     def _commit_request(
-        self, offsets: Sequence[tuple[TopicPartition, int]], epochs: Sequence[int]
+        self,
+        offsets: Sequence[tuple[TopicPartition, int]],
+        epochs: Sequence[int],
+        member_epoch: int | None = None,
     ) -> OffsetCommitRequest:
+        """Make one; ``member_epoch`` is the member's own where nothing else is said."""
         partitions = [
             OffsetCommitRequestPartition(
                 partition_index=tp.partition,
@@ -195,7 +231,9 @@ class JavaMemberWorkload(ConsumerWorkload):
         ]
         return OffsetCommitRequest(
             group_id=self.group,
-            generation_id_or_member_epoch=self._member.epoch,
+            generation_id_or_member_epoch=(
+                self._member.epoch if member_epoch is None else member_epoch
+            ),
             member_id=self._member.member_id,
             topics=[OffsetCommitRequestTopic(topic_id=self._topic_id, partitions=partitions)],
         )

@@ -8,6 +8,7 @@ members share a topic, and each record is processed exactly once (KIP-447).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
 
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -21,6 +22,22 @@ from simulation.workload.java_producer import JavaProducer
 from simulation.workload.pause import pause
 from simulation.workload.producer import ProducerSettings, sends_in_turn
 
+_HESITATES_MS: Final = 300
+"""How long before it aborts: its coordinators may be others by then."""
+
+
+class JavaTransformSettings(NamedTuple):
+    """What is read, as a member of which group, and where the results go."""
+
+    reading: ConsumerSettings
+    """Committed records."""
+    writing: ProducerSettings
+    aborts_every: int = 0
+    """Of so many transactions the last is aborted, and what it read is read again; 0: none is.
+
+    The abort comes a while after the offsets.
+    """
+
 
 class JavaTransformWorkload(JavaMemberWorkload):
     """One transformer; its client's name is its transactional id."""
@@ -30,8 +47,7 @@ class JavaTransformWorkload(JavaMemberWorkload):
         number: int,
         client: ClusterClient,
         history: History,
-        reading: ConsumerSettings,
-        writing: ProducerSettings,
+        settings: JavaTransformSettings,
         clock: WallClock,
     ) -> None:
         """Prepare.
@@ -40,14 +56,15 @@ class JavaTransformWorkload(JavaMemberWorkload):
             number: the workload's own in the run, from which its records' numbers come.
             client: of its own.
             history: where it writes down what it does.
-            reading: what it reads, as a member of which group; committed records.
-            writing: where the results go.
+            settings: what it reads, and where the results go.
             clock: stamps the records.
         """
+        reading, writing = settings.reading, settings.writing
         super().__init__(f"{client.client_id}-{number}", client, history, reading)
         self._workload_number = number
         self._writing = writing
-        self._made = 0
+        self._aborts_every = settings.aborts_every
+        self._made = self._begun = 0
         self._producer = JavaProducer(client, writing, clock, self.progress)
         self._has_id = False
         self._worked_off: dict[TopicPartition, int] = {}
@@ -80,8 +97,15 @@ class JavaTransformWorkload(JavaMemberWorkload):
                 self._has_id = await self._producer.give_up(sent)
                 ending.fail(sent.name)
                 return False
-            error = await self._producer.end(is_committed=True)
+            self._begun += 1
+            is_aborted = bool(self._aborts_every) and self._begun % self._aborts_every == 0
+            if is_aborted:
+                await pause(self._stopping, _HESITATES_MS)
+            error = await self._producer.end(is_committed=not is_aborted)
             self._has_id = error is None
+            if is_aborted:
+                ending.fail("aborted")
+                return False
             if error is not None:
                 ending.unknown(error.name)
                 return False

@@ -6,8 +6,11 @@ from collections.abc import Iterable, Mapping
 
 from broker.core.coordination import Record
 from broker.core.groups.classic_group import ClassicGroup
+from broker.core.groups.consumer.consumer_group import ConsumerGroup
 from broker.core.groups.decision import Decision
+from broker.core.groups.group_members import GroupMembers
 from broker.core.groups.group_offsets import Committed, GroupOffsets, offset_key
+from broker.core.groups.membership import Committer
 from broker.core.groups.rebalances import Rebalances
 from protocol.ids import TopicPartition
 
@@ -33,6 +36,27 @@ class SilentOffsets(GroupOffsets):
     def delete(self, group_id: str, tps: Iterable[TopicPartition]) -> list[Record]:
         super().delete(group_id, tps)
         return []
+
+
+class LenientMembers(GroupMembers):
+    """Lets anybody commit."""
+
+    __slots__ = ()
+
+    def validate_commit(
+        self, group_id: str, committer: Committer, tps: Iterable[TopicPartition], now_ms: int
+    ) -> None:
+        del group_id, committer, tps, now_ms
+
+
+class UnclaimedGroup(ConsumerGroup):
+    """Takes what a member has for free."""
+
+    __slots__ = ()
+
+    def is_owned(self, topic_id: bytes, partition: int) -> bool:
+        del topic_id, partition
+        return False
 
 
 class GenerousRebalances(Rebalances):

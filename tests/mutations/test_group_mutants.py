@@ -8,10 +8,13 @@ import pytest
 
 from broker.core.groups.group_offsets import GroupOffsets
 from broker.core.groups.group_shard import GroupShard
+from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.workload.clients import addresses_of
+from simulation.workload.consumer import ConsumerSettings
 from simulation.workload.group_administrator import GroupAdministrator, GroupAdministratorSettings
 from simulation.workload.group_consumer import GroupConsumerSettings, GroupConsumerWorkload
+from simulation.workload.java_member import JavaMemberWorkload
 from simulation.world.foreign_clocks import foreign_clocks
 from tests.mutations import group_mutants
 from tests.mutations.mutants import turn_into
@@ -79,6 +82,67 @@ async def test_a_partition_that_two_members_are_assigned(is_broken: bool) -> Non
         await work(member(trial, "one"), member(trial, "other"))
 
         findings = await trial.findings()
+
+    assert findings == (["groups"] if is_broken else [])
+
+
+def java_member(trial: Trial, name: str, topic: str = "orders") -> JavaMemberWorkload:
+    settings = ConsumerSettings(topic=topic, group="readers")
+    return JavaMemberWorkload(f"{name}-id", trial.new_client(name), trial.history, settings)
+
+
+@broken_or_not
+async def test_a_commit_of_a_generation_that_is_over(is_broken: bool) -> None:
+    with foreign_clocks(sim_loop()):
+        trial = await with_groups()
+        if is_broken:
+            turn_into(group_mutants.LenientMembers, shard(trial).members)
+        await trial.producer(records_max=5).run()
+        await work(member(trial, "one"))
+
+        findings = await trial.findings()
+
+    assert findings == (["groups"] if is_broken else [])
+
+
+@broken_or_not
+async def test_a_commit_of_an_epoch_in_which_the_partition_was_not_assigned(
+    is_broken: bool,
+) -> None:
+    trial = await with_groups()
+    if is_broken:
+        turn_into(group_mutants.LenientMembers, shard(trial).members)
+    one = java_member(trial, "one")
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(one.run())
+        await asyncio.sleep(2)
+        one.stop()
+
+    findings = await trial.findings()
+
+    assert findings == (["groups"] if is_broken else [])
+
+
+@broken_or_not
+async def test_a_partition_that_another_member_is_given_before_it_is_released(
+    is_broken: bool,
+) -> None:
+    trial = await with_groups()
+    await trial.admin.create_topic("bills", assignment=[(1,), (2,)])
+    await trial.until_led(TopicPartition("bills", 1), 2)
+    one, other = (java_member(trial, name, "bills") for name in ("one", "other"))
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(one.run())
+        await asyncio.sleep(7)
+        if is_broken:
+            group = shard(trial).members.consumer.get("readers")
+            turn_into(group_mutants.UnclaimedGroup, group)
+        tasks.create_task(other.run())
+        await asyncio.sleep(15)
+        one.stop()
+        other.stop()
+
+    findings = await trial.findings()
 
     assert findings == (["groups"] if is_broken else [])
 

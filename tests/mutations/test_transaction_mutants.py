@@ -13,6 +13,7 @@ from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.workload.aiokafka_clients import AiokafkaConsumerWorkload
 from simulation.workload.clients import addresses_of
+from simulation.workload.committed_reader import CommittedReader
 from simulation.workload.consumer import ConsumerSettings
 from simulation.workload.group_consumer import GroupConsumerSettings, GroupConsumerWorkload
 from simulation.workload.java_transactions import JavaTransactionsWorkload
@@ -78,6 +79,23 @@ def payer(
     )
 
 
+async def java_payer(trial: Trial, *, aborts_every: int = 0, topic: str = "orders") -> None:
+    """Write for a while in transactions of the second version."""
+    settings = ProducerSettings(topic=topic, batch_records=2)
+    writer = JavaTransactionsWorkload(
+        1,
+        trial.new_client("payer"),
+        trial.history,
+        settings,
+        trial.clock,
+        aborts_every=aborts_every,
+    )
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(writer.run())
+        await asyncio.sleep(1)
+        writer.stop()
+
+
 async def read_committed(trial: Trial, seconds: float = 2) -> None:
     settings = ConsumerSettings(topic="orders", is_read_committed=True)
     addresses = addresses_of(trial.cluster.spec)
@@ -136,14 +154,7 @@ async def test_commits_that_are_refused_without_need(is_broken: bool) -> None:
     trial = await with_coordinators()
     if is_broken:
         turn_into(transaction_mutants.RefusingShard, host_of(trial, TRANSACTION_STATE).shard)
-    settings = ProducerSettings(topic="orders", batch_records=2)
-    writer = JavaTransactionsWorkload(
-        1, trial.new_client("payer"), trial.history, settings, trial.clock, aborts_every=0
-    )
-    async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(writer.run())
-        await asyncio.sleep(1)
-        writer.stop()
+    await java_payer(trial)
 
     findings = await trial.findings()
 
@@ -233,6 +244,25 @@ async def test_aborted_records_that_readers_are_not_told_of(is_broken: bool) -> 
         await read_committed(trial)
 
         findings = await trial.findings()
+
+    assert findings == (["polls"] if is_broken else [])
+
+
+@broken_or_not
+async def test_aborted_records_whose_marker_is_in_a_later_answer(is_broken: bool) -> None:
+    trial = await with_coordinators()
+    if is_broken:
+        ended = trial.replica(2, TP).partition.producers.ended
+        turn_into(transaction_mutants.ForgottenAborts, ended)
+    await java_payer(trial, aborts_every=2)
+    reading = ConsumerSettings(topic="orders", is_read_committed=True, max_bytes=1)
+    reader = CommittedReader(trial.new_client("reader"), trial.history, reading)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(reader.run())
+        await asyncio.sleep(2)
+        reader.stop()
+
+    findings = await trial.findings()
 
     assert findings == (["polls"] if is_broken else [])
 

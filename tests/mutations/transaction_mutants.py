@@ -81,6 +81,16 @@ class BlindToAborts(EndedTransactions):
         return ()
 
 
+class ForgottenAborts(EndedTransactions):
+    """Tells readers of those aborted transactions alone whose marker they are given, too."""
+
+    __slots__ = ()
+
+    def aborted_between(self, start: int, end: int) -> tuple[EndedTransaction, ...] | None:
+        aborted = super().aborted_between(start, end)
+        return aborted and tuple(ended for ended in aborted if ended.last_offset < end)
+
+
 class DroppedOffsets(GroupOffsets):
     """Forgets the offsets of each transaction, committed or not."""
 

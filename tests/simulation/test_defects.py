@@ -9,6 +9,7 @@ import asyncio
 import errno
 import logging
 
+from aiokafka.conn import AIOKafkaConnection
 from aiokafka.errors import KafkaConnectionError
 
 from simulation.core.checkers.evidence import Violation
@@ -101,3 +102,14 @@ def test_a_future_of_the_library_that_nobody_looks_at_is_none() -> None:
 def test_a_task_of_our_own_that_ends_with_an_error_of_the_library_is_one() -> None:
     (found,) = dropped(KafkaConnectionError(), is_task=True)
     assert "failing" in found
+
+
+def test_a_connection_of_the_library_that_nobody_closed_is_none() -> None:
+    async def main(loop: SimLoop) -> list[Violation]:
+        with Defects() as defects:
+            forgotten = AIOKafkaConnection("127.0.0.1", 9000)
+            loop.call_exception_handler({"message": "Unclosed", "conn": forgotten})
+            defects.look_into(SimCluster(loop, small_cluster()))
+        return defects.found
+
+    assert run_world(1, main) == []

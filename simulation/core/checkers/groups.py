@@ -1,5 +1,8 @@
 """Groups of consumers: no partition has two owners, and no answered commit is forgotten.
 
+Nor is one taken under a generation that is over. By the consumer protocol a partition goes to a
+member when the one before has given it back (KIP-848), which it is told in an earlier generation.
+
 A generation's number comes again only when a group was forgotten: nobody in it and no offsets for
 ``offsets.retention.check.interval.ms``, longer than runs last.
 """
@@ -35,6 +38,14 @@ class _Groups:
         default_factory=dict[tuple[str, TopicPartition], int]
     )
     """What was committed when a client was assigned a partition that it has not read since."""
+    assigned: dict[tuple[str, str], Assignment] = field(
+        default_factory=dict[tuple[str, str], Assignment]
+    )
+    """What the members of a group by the consumer protocol were told last, by group and client."""
+    taken: dict[tuple[str, TopicPartition], Operation] = field(
+        default_factory=dict[tuple[str, TopicPartition], Operation]
+    )
+    """When one of those was first told that a partition is its own, which another one had."""
 
 
 def check_groups(evidence: Evidence) -> list[Violation]:
@@ -51,10 +62,9 @@ def check_groups(evidence: Evidence) -> list[Violation]:
         match operation.value:
             case Assignment() as assigned:
                 found += _owners(groups, operation, assigned)
+                found += _given_back(groups, operation, assigned)
             case Commit() as commit if operation.function is Function.COMMIT:
-                for tp, offset in commit.offsets:
-                    key = (commit.group, tp)
-                    groups.committed[key] = max(offset, groups.committed.get(key, 0))
+                found += _committed(groups, operation, commit)
             case Txn() as txn if txn.group:
                 for read in txn.reads:
                     key = (txn.group, read.tp)
@@ -84,6 +94,47 @@ def _owners(groups: _Groups, operation: Operation, assigned: Assignment) -> Iter
             )
             yield Violation(NAME, operation.at_us, text)
         groups.goes_on_from[client, tp] = groups.committed.get((assigned.group, tp), 0)
+
+
+def _committed(groups: _Groups, operation: Operation, commit: Commit) -> Iterator[Violation]:
+    for tp, offset in commit.offsets:
+        key = (commit.group, tp)
+        groups.committed[key] = max(offset, groups.committed.get(key, 0))
+        if commit.is_late:
+            text = (
+                f"{operation.client} committed {tp} for group {commit.group} under a generation "
+                f"that was over for it"
+            )
+            yield Violation(NAME, operation.at_us, text)
+
+
+def _given_back(groups: _Groups, operation: Operation, assigned: Assignment) -> Iterator[Violation]:
+    """Find members that are asked to give back what another one has in a later generation.
+
+    When it asked it was a member, of an earlier generation, so that nobody had taken its partitions
+    from it; and the other one had been told by then.
+    """
+    if assigned.asked_us < 0:
+        return
+    group, client = assigned.group, operation.client
+    before = groups.assigned.get((group, client))
+    for tp in before.partitions if before else ():
+        taken = groups.taken.get((group, tp))
+        if tp in assigned.partitions or taken is None or taken.client == client:
+            continue
+        owned = taken.value
+        assert isinstance(owned, Assignment)
+        if taken.at_us < assigned.asked_us and assigned.generation < owned.generation:
+            text = (
+                f"{taken.client} was assigned {tp} in generation {owned.generation} of group "
+                f"{group}, and {client} had to give it back later, in generation "
+                f"{assigned.generation}"
+            )
+            yield Violation(NAME, operation.at_us, text)
+    for tp in assigned.partitions:
+        if before is None or tp not in before.partitions:
+            groups.taken[group, tp] = operation
+    groups.assigned[group, client] = assigned
 
 
 def _first_reads(

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
-from protocol.ids import TopicPartition
+from protocol.ids import NO_OFFSET, TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence
@@ -35,6 +35,8 @@ class Placed(NamedTuple):
     tp: TopicPartition
     offset: int
     outcome: RecordOutcome
+    marker_offset: int = NO_OFFSET
+    """Of what ended its transaction; NO_OFFSET: nothing did, or it was in none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +62,10 @@ def outcomes_of(evidence: Evidence) -> Outcomes:
         is_taken = deletions.took_topic(log.tp.topic, 0) or log.tp.topic in deletions.compacted
         if log.tp in forgiven or is_taken or log.log_start_offset > 0:
             continue
-        found = dict(sorted(_ended(log)))
-        by_offset[log.tp] = found
-        for offset, (record, outcome) in found.items():
-            by_record.setdefault(record, []).append(Placed(log.tp, offset, outcome))
+        found = sorted((placed.offset, record, placed) for record, placed in _ended(log))
+        by_offset[log.tp] = {offset: (record, placed.outcome) for offset, record, placed in found}
+        for _, record, placed in found:
+            by_record.setdefault(record, []).append(placed)
     return Outcomes(by_record, by_offset)
 
 
@@ -78,19 +80,19 @@ def is_state_forgiven(evidence: Evidence) -> bool:
     return any(tp.topic in {TRANSACTION_STATE, CONSUMER_OFFSETS} for tp in forgiven)
 
 
-def _ended(log: LogSample) -> Iterator[tuple[int, tuple[int, RecordOutcome]]]:
-    """Give offset, record and outcome: a marker ends what its producer has open."""
+def _ended(log: LogSample) -> Iterator[tuple[int, Placed]]:
+    """Give each record and what became of it: a marker ends what its producer has open."""
     open_: dict[int, list[tuple[int, int]]] = {}
     for batch in log.batches:
         if batch.marker:
             how = RecordOutcome.COMMITTED if batch.marker == "commit" else RecordOutcome.ABORTED
             for offset, record in open_.pop(batch.producer_id, ()):
-                yield offset, (record, how)
+                yield record, Placed(log.tp, offset, how, batch.base_offset)
         elif batch.is_transactional:
             open_.setdefault(batch.producer_id, []).extend(batch.records)
         else:
             for offset, record in batch.records:
-                yield offset, (record, RecordOutcome.COMMITTED)
+                yield record, Placed(log.tp, offset, RecordOutcome.COMMITTED)
     for records in open_.values():
         for offset, record in records:
-            yield offset, (record, RecordOutcome.OPEN)
+            yield record, Placed(log.tp, offset, RecordOutcome.OPEN)

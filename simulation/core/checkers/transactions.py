@@ -11,10 +11,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from protocol.errors import ErrorCode
-from protocol.ids import NO_OFFSET
+from protocol.ids import NO_OFFSET, TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.outcomes import (
     Outcomes,
+    RecordOutcome,
     is_state_forgiven,
     outcomes_of,
     transactions_of,
@@ -39,7 +40,8 @@ def check_transactions(evidence: Evidence) -> list[Violation]:
         for span, txn in spans
         for text in _faults(span, txn, outcomes)
     ]
-    return [*found, *_refused(spans, evidence), *_reversed(spans)]
+    mixed = [Violation(NAME, evidence.samples.ended_us, text) for text in _mixed(spans, outcomes)]
+    return [*found, *_refused(spans, evidence), *_reversed(spans), *mixed]
 
 
 def _faults(span: Span, txn: Txn, outcomes: Outcomes) -> Iterator[str]:
@@ -106,6 +108,30 @@ def _reversed(spans: list[tuple[Span, Txn]]) -> Iterator[Violation]:
                         f"{send.tp} at offset {send.base_offset}, before it",
                     )
             break  # the next one is enough: what is out of order is so for neighbours
+
+
+def _mixed(spans: list[tuple[Span, Txn]], outcomes: Outcomes) -> Iterator[str]:
+    """Find transactions of one producer that one marker ended: each is to have its own.
+
+    What a marker that is missing should have said is hidden by the next one, if that says the same.
+    """
+    ended: dict[tuple[str, TopicPartition, int], Txn] = {}
+    for _, txn in spans:
+        for placed in [
+            each
+            for send in txn.sends
+            for record in send.records
+            for each in outcomes.by_record.get(record, ())
+        ]:
+            is_plain = placed.outcome is RecordOutcome.COMMITTED and placed.marker_offset < 0
+            key = (txn.transactional_id, placed.tp, placed.marker_offset)
+            first = txn if is_plain else ended.setdefault(key, txn)
+            if first is not txn:
+                yield (
+                    f"mixed: {_name(txn)} is in {placed.tp} at offset {placed.offset}, and "
+                    f"{_name(first)} has no marker before it"
+                )
+                ended[key] = txn
 
 
 def _name(txn: Txn) -> str:

@@ -80,7 +80,14 @@ def test_a_heartbeat_without_an_answer_is_followed_by_one_that_tells_all():
     assert again.topic_partitions == [TopicPartitions(topic_id=TOPIC, partitions=[0, 1])]
 
 
-@pytest.mark.parametrize("code", [ErrorCode.FENCED_MEMBER_EPOCH, ErrorCode.UNKNOWN_MEMBER_ID])
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.FENCED_MEMBER_EPOCH,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.GROUP_ID_NOT_FOUND,
+    ],
+)
 def test_who_is_fenced_owns_nothing_and_joins_anew(code: ErrorCode):
     one = settled()
     one.heartbeat()

@@ -14,6 +14,8 @@ from simulation.core.actions import Clear, Fault, StopWorkload
 from simulation.core.draw import draw_plan
 from simulation.core.draw_cluster import TOPIC_NAMES, draw_cluster
 from simulation.core.draw_coordination import (
+    MARKERS_FAULT,
+    STATE_FAULT,
     Coordinated,
     groups_lanes,
     plain_topics,
@@ -92,7 +94,8 @@ def test_what_is_committed_is_read_or_transformed_and_its_results_read() -> None
     assert sorted(kinds) == ["consume", "produce", "transform"]
 
 
-def test_the_disk_under_a_coordinator_breaks_and_is_mended_in_order_of_time() -> None:
+def test_the_disk_under_a_coordinator_breaks_or_its_markers_are_late_in_order_of_time() -> None:
+    modes: dict[str, None] = {}
     for seed in SEEDS:
         cluster, workloads = transactions_of(seed)
         scope = FaultScope(cluster, 5_000)
@@ -101,9 +104,11 @@ def test_the_disk_under_a_coordinator_breaks_and_is_mended_in_order_of_time() ->
         assert times == sorted(times)
         assert times[-1] <= 5_000
         broken = [timed.action for timed in lane if isinstance(timed.action, Fault)]
+        modes.update((fault.name, None) for fault in broken)
         assert [Clear(fault.name, once_met=True) for fault in broken] == [
             timed.action for timed in lane if isinstance(timed.action, Clear)
         ]
+    assert sorted(modes) == [MARKERS_FAULT, STATE_FAULT]
 
 
 def test_orders_that_delete_and_change_topics_leave_coordinators_theirs() -> None:

@@ -151,7 +151,7 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
         ),
         (
             "aborts_every: 3",
-            "workloads[0].aborts_every: must be >= 0, of a transactional producer, is 3",
+            "workloads[0].aborts_every: must be >= 0, of who has transactions, is 3",
         ),
         (
             "read_committed: true, kind: consume",
@@ -160,7 +160,10 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
         ("client: aiokafka, kind: move", "workloads[0].client: aiokafka gives no orders"),
         ("kind: administer", "workloads[0].kind: administer needs a group"),
         ("rack: r0", "workloads[0].rack: only of kind consume and client plain"),
-        ("client: java", "workloads[0].client: java is in a group or transactional"),
+        (
+            "client: java",
+            "workloads[0].client: java is in a group, transactional or read_committed",
+        ),
         ("keys: -1", "workloads[0].keys: must be >= 0, is -1"),
         (
             "client: aiokafka, message_format: 1",

@@ -126,3 +126,22 @@ async def test_a_commit_that_a_broken_disk_refuses_is_answered_by_the_next_coord
         one.stop()
 
     assert sum(committed(lab).values()) == 40
+
+
+async def test_a_commit_under_an_epoch_before_the_partition_was_assigned_is_refused(
+    lab: Lab,
+) -> None:
+    await lab.create(partitions=2)
+    one = member(lab, "one")
+    async with asyncio.TaskGroup() as group:
+        group.create_task(one.run())
+        await write(lab, 1)
+        await until_read(20, one)
+        one.stop()
+
+    late = [
+        (each.error, each.value.offsets)
+        for each in lab.ended(Function.COMMIT, Kind.FAIL)
+        if isinstance(each.value, Commit) and each.value.is_late
+    ]
+    assert sorted(late) == [("STALE_MEMBER_EPOCH", ((tp, 0),)) for tp in PARTITIONS]

@@ -9,7 +9,7 @@ from protocol.faults.model import DiskMode
 from simulation.core.history import Assignment, Function, Kind, Txn
 from simulation.workload.consumer import ConsumerSettings
 from simulation.workload.java_transactions import JavaTransactionsWorkload
-from simulation.workload.java_transformer import JavaTransformWorkload
+from simulation.workload.java_transformer import JavaTransformSettings, JavaTransformWorkload
 from simulation.workload.producer import ProducerSettings
 from tests.simulation.workload.lab import TP, Lab
 
@@ -17,9 +17,10 @@ READING = ConsumerSettings(topic="orders", group="tellers", is_read_committed=Tr
 WRITING = ProducerSettings(topic="results")
 
 
-def transformer(lab: Lab, number: int) -> JavaTransformWorkload:
+def transformer(lab: Lab, number: int, *, aborts_every: int = 0) -> JavaTransformWorkload:
     client = lab.new_client(f"teller-{number}")
-    return JavaTransformWorkload(number, client, lab.history, READING, WRITING, lab.clock)
+    settings = JavaTransformSettings(READING, WRITING, aborts_every)
+    return JavaTransformWorkload(number, client, lab.history, settings, lab.clock)
 
 
 def payer(lab: Lab, *, records_max: int = 80) -> JavaTransactionsWorkload:
@@ -114,4 +115,18 @@ async def test_what_a_fenced_member_was_about_to_commit_is_aborted(lab: Lab) -> 
         await until_all(lab)
         teller.stop()
 
+    assert set(transformed(lab).values()) == {1}
+
+
+async def test_what_a_transaction_read_that_is_aborted_on_purpose_is_read_again(lab: Lab) -> None:
+    await lab.create()
+    await lab.create("results")
+    teller = transformer(lab, 1, aborts_every=2)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(teller.run())
+        await payer(lab, records_max=24).run()
+        await until_all(lab)
+        teller.stop()
+
+    assert txns(lab, "tellers", Kind.FAIL)
     assert set(transformed(lab).values()) == {1}

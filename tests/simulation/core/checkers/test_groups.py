@@ -6,7 +6,7 @@ from protocol.ids import TopicPartition
 from simulation.core.checkers.groups import check_groups
 from simulation.core.history import Assignment, Commit, Function, Poll, Read, Txn
 from simulation.core.samples import Damage
-from tests.simulation.core.checkers.build import TP, Story
+from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 OTHER = TopicPartition("orders", 1)
 
@@ -16,6 +16,19 @@ class GroupStory(Story):
 
     def assign(self, client: str, generation: int, *tps: TopicPartition) -> None:
         told = Assignment("g", generation, tps)
+        self.history.begin(client, Function.ASSIGN, told).ok(told)
+
+    def told(
+        self,
+        client: str,
+        generation: int,
+        *tps: TopicPartition,
+        asked_s: float,
+        at_s: float | None = None,
+    ) -> None:
+        """By the consumer protocol; half a second after it asked, or when it is said."""
+        self.at(asked_s + 0.5 if at_s is None else at_s)
+        told = Assignment("g", generation, tps, int(asked_s * SECOND_US))
         self.history.begin(client, Function.ASSIGN, told).ok(told)
 
     def commit(self, client: str, offset: int) -> None:
@@ -100,5 +113,51 @@ def test_what_all_replicas_may_have_lost_may_be_read_again() -> None:
     story.samples.damages.append(Damage(1, 1, "d1", "power cut"))
     story.assign("other", 2, TP)
     story.reads("other", 0)
+
+    assert story.texts == []
+
+
+def test_a_commit_under_a_generation_that_is_over_is_told() -> None:
+    story = GroupStory()
+    late = Commit("g", ((TP, 3),), is_late=True)
+    story.history.begin("one", Function.COMMIT, late).fail("ILLEGAL_GENERATION")
+    assert story.texts == []
+
+    story.history.begin("one", Function.COMMIT, late).ok(late)
+
+    assert story.texts == [
+        "one committed orders-0 for group g under a generation that was over for it"
+    ]
+
+
+def test_a_partition_goes_to_a_member_when_the_one_before_has_given_it_back() -> None:
+    story = GroupStory()
+    story.told("one", 1, TP, OTHER, asked_s=1)
+    story.told("one", 1, TP, asked_s=2)
+    story.told("other", 2, OTHER, asked_s=3)
+    story.told("one", 2, TP, asked_s=4)
+
+    assert story.texts == []
+
+
+def test_a_partition_that_another_member_has_before_it_is_given_back_is_told() -> None:
+    story = GroupStory()
+    story.told("one", 1, TP, OTHER, asked_s=1)
+    story.told("other", 2, OTHER, asked_s=2)
+    story.told("one", 1, TP, asked_s=3)
+
+    assert story.texts == [
+        "other was assigned orders-1 in generation 2 of group g, and one had to give it back "
+        "later, in generation 1"
+    ]
+
+
+def test_a_member_that_joins_anew_or_hears_late_gives_nothing_back() -> None:
+    story = GroupStory()
+    story.told("one", 1, TP, OTHER, asked_s=1)
+    story.told("other", 2, OTHER, asked_s=9)
+    story.told("one", 1, TP, asked_s=3, at_s=10)
+    story.told("third", 3, TP, asked_s=11)
+    story.told("one", 4, asked_s=12)
 
     assert story.texts == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
 from simulation.core.checkers.transactions import TIMEOUT_US_MIN, check_transactions
@@ -69,6 +71,24 @@ def test_g1b_a_transaction_of_unknown_end_that_is_committed_in_part_is_told() ->
     assert texts(story) == [
         "G1b: of the transaction of writer from record 1 on record 1 is committed, and record 2 "
         "is aborted"
+    ]
+
+
+@pytest.mark.parametrize("end", ["commit", "abort"])
+def test_transactions_of_one_producer_that_one_marker_ended_are_told(
+    end: Literal["commit", "abort"],
+) -> None:
+    story = TransactionStory()
+    for record in (1, 2):
+        if end == "commit":
+            story.txn(send(record, record - 1))
+        else:
+            story.begin_txn(send(record)).fail("aborted")
+    story.ended_log((7, 1), (7, 2), end)
+
+    assert texts(story) == [
+        "mixed: the transaction of writer from record 2 on is in orders-0 at offset 1, and the "
+        "transaction of writer from record 1 on has no marker before it"
     ]
 
 
