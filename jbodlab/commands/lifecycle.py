@@ -85,7 +85,8 @@ def up(
     only; `status` says where, `down` ends them.
     """
     if is_secure:
-        secure_cluster_file(lab.config_path)
+        secure_cluster_file(lab.cluster)
+        lab = lab.again()
     if beside is not None:
         add_neighbours(lab.config_path)
     cluster = lab.cluster

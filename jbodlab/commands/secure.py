@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
 from jbodlab.errors import ExitCode, LabError
+from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.secure_files import CLIENTS_DIR
 from protocol.cluster_file.secure import ADMIN_USER, secure_folder
-from protocol.cluster_file.spec import ClusterSpec, SpecError, load_cluster_spec, parse_cluster_spec
+from protocol.cluster_file.spec import ClusterSpec, SpecError, parse_cluster_spec
 
 _KEY: Final = "secure: true\n"
+_OFF: Final = re.compile(r"^secure:\s*false[ \t]*(?:#.*)?(?:\n|\Z)", re.MULTILINE)
 _LINES: Final = (
     ("Java, Kafka's tools", "kafka-topics.sh --list --bootstrap-server {servers} "
      "--command-config {folder}/{user}.properties"),
@@ -25,18 +28,24 @@ _LINES: Final = (
 )  # fmt: skip
 
 
-def secure_cluster_file(path: Path) -> None:
-    """Add ``secure: true`` to a cluster file that does not have it.
+def secure_cluster_file(cluster: Cluster) -> None:
+    """Say ``secure: true`` in the file of a cluster that does not; nothing of it may run.
 
     Raises:
-        LabError: BAD_CONFIG: it holds mistakes, or what does not go with it.
+        LabError: BAD_CONFIG: the file holds what does not go with it. FAILED: something runs, whose
+            listeners stay as they are.
     """
-    try:
-        spec = load_cluster_spec(path)
-        if secure_folder(spec.configs) is not None:
-            return
-        text = path.read_text(encoding="utf-8")
+    if secure_folder(cluster.spec.configs) is not None:
+        return
+    running = [name for name in cluster.names if cluster.is_running(name)]
+    if running:
+        words = f"{', '.join(running)} run, and nothing is secured while it runs"
+        raise LabError(ExitCode.FAILED, f"{words}: `jbodlab down`, then `jbodlab up --secure`")
+    path = cluster.config_path
+    text, is_replaced = _OFF.subn(_KEY, path.read_text(encoding="utf-8"))
+    if not is_replaced:
         text = f"{text}{'' if text.endswith(chr(10)) else chr(10)}{_KEY}"
+    try:
         parse_cluster_spec(text, base_dir=path.parent, source=str(path))
     except SpecError as error:
         raise LabError(ExitCode.BAD_CONFIG, str(error)) from error

@@ -60,6 +60,15 @@ def test_up_again_starts_nothing(config: Path, up: dict[str, Any]) -> None:
     assert answer(config, "up")["started"] == []
 
 
+def test_what_runs_is_not_secured_and_its_file_stays(config: Path, up: dict[str, Any]) -> None:
+    before = config.read_text()
+    done = run(config, "up", "--secure")
+    assert done.returncode == ExitCode.FAILED
+    assert "controller, broker-1, broker-2, broker-3 run, and nothing is secured" in done.stderr
+    assert config.read_text() == before
+    assert up["bootstrap_servers"] == answer(config, "up")["bootstrap_servers"]
+
+
 def test_the_http_api_runs_beside_the_cluster(config: Path, up: dict[str, Any]) -> None:
     address = answer(config, "up")["http_api"]
     assert address == answer(config, "status")["http_api"]

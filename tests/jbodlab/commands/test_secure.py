@@ -8,6 +8,7 @@ import pytest
 
 from jbodlab.commands.secure import client_files_of, secure_cluster_file, secured_words
 from jbodlab.errors import LabError
+from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.cluster_file.spec import load_cluster_spec
 
@@ -16,8 +17,8 @@ def test_the_key_is_added_once_and_the_rest_stays(tmp_path: Path) -> None:
     file = write_lab_spec(tmp_path)
     before = file.read_text()
     assert client_files_of(load_cluster_spec(file)) is None
-    secure_cluster_file(file)
-    secure_cluster_file(file)
+    secure_cluster_file(Cluster(file))
+    secure_cluster_file(Cluster(file))
     assert file.read_text() == f"{before}secure: true\n"
     assert client_files_of(load_cluster_spec(file)) == tmp_path / "data/secure/clients"
 
@@ -27,8 +28,17 @@ def test_what_does_not_go_with_it_is_said_and_the_file_stays(tmp_path: Path) -> 
     file = write_lab_spec(tmp_path, shape)
     before = file.read_text()
     with pytest.raises(LabError, match=r"protocol\.map: is set by `secure: true`"):
-        secure_cluster_file(file)
+        secure_cluster_file(Cluster(file))
     assert file.read_text() == before
+
+
+@pytest.mark.parametrize("line", ["secure: false", "secure:  false  # not yet\n"])
+def test_what_was_off_is_on(tmp_path: Path, line: str) -> None:
+    file = write_lab_spec(tmp_path)
+    before = file.read_text()
+    file.write_text(f"{before}{line}")
+    secure_cluster_file(Cluster(file))
+    assert file.read_text() == f"{before}secure: true\n"
 
 
 def test_there_is_a_line_for_each_kind_of_client(tmp_path: Path) -> None:
