@@ -76,6 +76,8 @@ class ReplicaSample(NamedTuple):
 
     NO_OFFSET: not known.
     """
+    last_stable_offset: int = NO_OFFSET
+    """A leader's: up to where who reads committed records gets any. NO_OFFSET: not known."""
 
 
 class PartitionSample(NamedTuple):

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from broker.core.partition import Partition
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
+from protocol.ids import NO_OFFSET
 from simulation.core.samples import LogDirSample, ObeyedSample, ReplicaSample, Role, Samples
 from simulation.sampling.sample_writer import SampleWriter
 from simulation.world.node import BrokerNode
@@ -123,6 +125,7 @@ def _is_as(last: ReplicaSample, replica: Replica) -> bool:
         and last.log_start_offset == partition.log_start_offset
         and last.isr == (partition.isr.isr if partition.is_leader else ())
         and last.topic_id == replica.topic_id
+        and last.last_stable_offset == _stable_offset(partition)
     )
 
 
@@ -143,4 +146,9 @@ def _sample(now_us: int, node: BrokerNode, replica: Replica) -> ReplicaSample:
         partition.isr.isr if partition.is_leader else (),
         replica.log.files.size_bytes,
         partition.next_offset,
+        _stable_offset(partition),
     )
+
+
+def _stable_offset(partition: Partition) -> int:
+    return partition.last_stable_offset if partition.is_leader else NO_OFFSET

@@ -268,6 +268,25 @@ async def test_aborted_records_whose_marker_is_in_a_later_answer(is_broken: bool
 
 
 @broken_or_not
+async def test_records_that_are_shown_before_their_marker_is_replicated(is_broken: bool) -> None:
+    trial = await with_coordinators()
+    bills = TopicPartition("bills", 0)
+    await trial.create("bills", 2, 3)
+    await asyncio.sleep(1)
+    if is_broken:
+        ended = trial.replica(2, bills).partition.producers.ended
+        turn_into(transaction_mutants.HastyEnds, ended)
+    trial.loop.network.links.add_rule(
+        LinkRule(source="broker-2", target="broker-3", latency_us=100_000)
+    )
+    await java_payer(trial, topic="bills")
+
+    findings = await trial.findings()
+
+    assert findings == (["stable offsets"] if is_broken else [])
+
+
+@broken_or_not
 async def test_offsets_of_transactions_that_are_forgotten(is_broken: bool) -> None:
     settings = TransformSettings(
         topic="orders", group="tellers", writing=ProducerSettings(topic="results")

@@ -14,6 +14,7 @@ from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.shard import Initialized, TransactionShard
 from broker.core.transactions import EndedTransaction, EndedTransactions
 from protocol.errors import ErrorCode
+from protocol.ids import NO_OFFSET
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader
 
@@ -79,6 +80,16 @@ class BlindToAborts(EndedTransactions):
     def aborted_between(self, start: int, end: int) -> tuple[EndedTransaction, ...] | None:
         del start, end
         return ()
+
+
+class HastyEnds(EndedTransactions):
+    """Takes every marker for replicated."""
+
+    __slots__ = ()
+
+    def first_unreplicated_offset(self, high_watermark: int) -> int:
+        del high_watermark
+        return NO_OFFSET
 
 
 class ForgottenAborts(EndedTransactions):

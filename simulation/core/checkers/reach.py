@@ -39,6 +39,7 @@ from simulation.core.checkers import (
     refused_places,
     retention,
     settled,
+    stable_offsets,
     states,
     transactions,
     unassigned,
@@ -123,6 +124,7 @@ _WANTS: Final[Mapping[str, _Wants]] = {
         (SampleSource.CLIENTS, SampleSource.DECISIONS, SampleSource.REPLICAS)
     ),
     transactions.NAME: _Wants((SampleSource.CLIENTS, SampleSource.LOGS), (SampleSource.DECISIONS,)),
+    stable_offsets.NAME: _Wants((SampleSource.LOGS, SampleSource.COMMITS)),
     polls.NAME: _Wants((SampleSource.CLIENTS,), (SampleSource.LOGS, SampleSource.DECISIONS)),
     processing.NAME: _Wants((SampleSource.CLIENTS, SampleSource.LOGS), (SampleSource.DECISIONS,)),
     answers.NAME: _Wants((SampleSource.CLIENTS,), (SampleSource.CONNECTIONS,)),

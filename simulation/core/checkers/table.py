@@ -34,6 +34,7 @@ from simulation.core.checkers.reads import check_reads
 from simulation.core.checkers.refused_places import check_refused_places
 from simulation.core.checkers.retention import check_retention
 from simulation.core.checkers.settled import check_settled
+from simulation.core.checkers.stable_offsets import check_stable_offsets
 from simulation.core.checkers.states import check_states
 from simulation.core.checkers.transactions import check_transactions
 from simulation.core.checkers.unassigned import check_unassigned
@@ -67,6 +68,7 @@ CHECKERS: Final[tuple[Checker, ...]] = (
     check_groups,
     check_group_offsets,
     check_transactions,
+    check_stable_offsets,
     check_polls,
     check_processing,
     check_answers,
