@@ -91,6 +91,7 @@ class LoadedLogDirs:
             is_unread = state.log_dir_states.is_unread(path)
             state.log_dir_states.revive(path)
             current = {log.topic_partition: log for log in found.logs if not log.is_future}
+            known = {tp: each.log_dir for tp, each in state.hosted.iterate_offline()}
             returned = state.hosted.on_log_dir_returned(
                 path,
                 {tp: self._idle(log_dir, log) for tp, log in current.items()},
@@ -98,8 +99,10 @@ class LoadedLogDirs:
             )
             for _ in range(len(current) - len(returned.strays)):
                 state.log_dir_states.count_log(path)
+            # One that was never found may have been anywhere: it goes where new replicas go.
             for tp in returned.lost:
-                state.log_dir_states.prefer(tp, path)
+                if known[tp] == path:
+                    state.log_dir_states.prefer(tp, path)
             if rule.rate_bytes_per_second < UNLIMITED:
                 state.rebuilds.begin(path, returned.lost, rule.rate_bytes_per_second)
             for tp in returned.strays:

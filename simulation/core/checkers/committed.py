@@ -93,6 +93,8 @@ def _lacking(evidence: Evidence, known: _CommittedSoFar, at_us: int) -> Iterator
     decided, committed = known.decided, known.committed
     if decided is None or committed is None or decided.is_deleted:
         return
+    if committed.leader_epoch > decided.leader_epoch:
+        return  # The controller ended after that decision and before anybody looked at it.
     for broker in decided.isr:
         log = known.replicas.get(broker)
         if log is None or log.role not in HOSTED_ROLES or log.leader_epoch == NO_EPOCH:

@@ -12,7 +12,7 @@ from broker.core.rebuild_throttle import RebuildView
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
-from tests.broker.engine.messages import ORDERS, leader_and_isr
+from tests.broker.engine.messages import ORDERS, Led, leader_and_isr
 from tests.broker.engine.moved import begin, filled, names, stopped
 from tests.broker.engine.throttled import BATCH_BYTES, RATE, now_s
 
@@ -99,6 +99,21 @@ async def test_an_empty_disk_is_filled_while_another_log_dir_is_offline(lab: Lab
     lab[2].log_dirs[str(other)].fail("append", OSError(5, "broken"))
     assert (await lab.tell(ORDERS))[2] == ErrorCode.NONE
     assert (await lab.tell(OTHERS))[2] == STORAGE
+
+
+async def test_a_lost_replica_that_was_never_found_is_made_where_new_replicas_are(
+    alone: Lab,
+) -> None:
+    node = alone[1]
+    path, *others = node.paths
+    node.log_dirs[path].fail("test", OSError(5, "broken"))
+    alone.led[ORDERS] = Led([1], 1, [1])
+    assert await alone.tell(ORDERS) == {1: STORAGE}
+    node.state.log_dir_states.cordon([path])
+    returned = await node.bring_back(path, ReturnRule(Loss.ACCEPTED), is_empty=True)
+    assert returned.lost == (ORDERS,)
+    assert await alone.tell(ORDERS) == {1: ErrorCode.NONE}
+    assert await node.dir_of() in others
 
 
 async def test_the_only_member_of_the_isr_does_not_begin_empty_unless_told_so(lab: Lab) -> None:

@@ -58,6 +58,18 @@ def test_a_member_that_is_offline_or_not_led_yet_is_not_held_against_it() -> Non
     assert _texts(story) == []
 
 
+def test_an_isr_is_unknown_while_a_leader_has_heard_of_a_later_one() -> None:
+    """The controller ended between its decision and the next look at it (seed 660036)."""
+    story = _story()
+    story.at(3).replica(3, Role.LEADER, epoch=2, end=9, high_watermark=9, isr=(3,))
+    story.partition(isr=(3, 2), leader=3, epoch=1, replicas=(1, 2, 3), offline=(1,))
+    story.replica(2, epoch=1, end=8)
+    assert _texts(story) == []
+
+    story.at(4).partition(isr=(3, 2), leader=3, epoch=2, replicas=(1, 2, 3), offline=(1,))
+    assert len(_texts(story)) == 1
+
+
 def test_after_an_unclean_election_only_what_its_leader_commits_counts() -> None:
     story = _story()
     story.at(2.5).partition(isr=(2,), leader=2, epoch=2, replicas=(1, 2, 3))
