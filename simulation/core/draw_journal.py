@@ -23,6 +23,9 @@ BREAKING: Final = (
     "cordon_and_back",
     "slow_move",
     "topics_beside_a_failed_log_dir",
+    "diverging_logs",
+    "deletion_beside_an_unheard_follower",
+    "failure_before_joining",
 )
 """Kinds of orders after which a broker, or a log dir, may not be heard."""
 _REFUSES_AFTER_MS: Final = 8_000

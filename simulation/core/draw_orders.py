@@ -29,7 +29,7 @@ def draw_orders(
         at_ms = dice.randint(100, scope.length_ms // 2 if kind in PLOTS else scope.length_ms)
         for action in _ORDERS[kind](dice, scope.cluster, number):
             orders.append(TimedAction(at_ms, action))
-            gap_ms = skewed(dice, 1, GAP_MS_MAX if kind in PLOTS else 5000)
+            gap_ms = skewed(dice, 1, _GAPS_MS_MAX.get(kind, 5_000))
             at_ms = min(at_ms + gap_ms, scope.length_ms)
     return sorted(orders, key=lambda order: order.at_ms)
 
@@ -167,5 +167,15 @@ _ORDERS: Final[dict[str, Callable[[Dice, ClusterPlan, int], tuple[Action, ...]]]
     "delete_records": _delete_records,
     **PLOTS,
 }
-_OFTEN: Final = {"move_replica": 4, "reassign": 3, "slow_move": 3}
+_GAPS_MS_MAX: Final = {**dict.fromkeys(PLOTS, GAP_MS_MAX), "diverging_logs": 500}
+"""Between what belongs together; logs that diverge take many orders."""
+_OFTEN: Final = {
+    "move_replica": 4,
+    "reassign": 3,
+    "slow_move": 3,
+    "cordon_and_back": 2,
+    "diverging_logs": 4,
+    "deletion_beside_an_unheard_follower": 2,
+    "failure_before_joining": 3,
+}
 ORDER_KINDS: Final = tuple(_ORDERS)

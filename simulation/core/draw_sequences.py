@@ -13,6 +13,11 @@ from protocol.faults.model import CONTROLLER_NODE, DiskFault, DiskMode, broker_n
 from simulation.core import actions
 from simulation.core.actions import Action, Clear, CreateTopic, Fault
 from simulation.core.dice import Dice, skewed
+from simulation.core.draw_leaders import (
+    deletion_beside_an_unheard_follower,
+    diverging_logs,
+    failure_before_joining,
+)
 from simulation.core.plan import ClusterPlan
 
 _THROTTLE: Final = 10_000_000
@@ -59,10 +64,11 @@ def _cordon_and_back(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Act
     log_dir = dice.choice(cluster.log_dir_names)
     cordon = actions.Cordon(broker=node, log_dirs=(log_dir,))
     back = actions.Cordon(broker=node, log_dirs=())
-    if dice.random() < 0.3:
+    if dice.random() < 0.5:
         full = actions.Cordon(broker=node, log_dirs=tuple(cluster.log_dir_names))
-        topic = dice.choice(cluster.topics)
-        return full, actions.Reassign(of=topic.name, to=(broker,)), back
+        other = dice.choice([each for each in cluster.broker_ids if each != broker])
+        topic = CreateTopic(name=f"extra{number}", assignment=((other,),))
+        return topic, full, actions.Reassign(of=topic.name, to=(broker,)), back
     if dice.random() < 0.4:
         return cordon, back
     name = f"cordoned-{number}"
@@ -91,6 +97,8 @@ def _slow_move(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Action, .
     between: tuple[Action, ...] = dice.choice(
         (
             (),
+            # What is deleted has a future log then.
+            *[(actions.DeleteTopic(topic.name), CreateTopic(name=topic.name, partitions=2))] * 3,
             (actions.MoveReplica(of=partition, broker=node, to=f"of {partition}"),),
             (actions.MoveReplica(of=partition, broker=node, to=cluster.log_dir_names[0]),),
             (actions.ElectLeaders(partition),),
@@ -98,7 +106,6 @@ def _slow_move(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Action, .
             (actions.Pause(f"leader of {partition}"),),
             (actions.Reassign(of=partition, to=tuple(dice.sample(cluster.broker_ids, 2))),),
             (actions.Reassign(of=partition, to=(broker,)), actions.CancelReassignment(partition)),
-            (actions.DeleteTopic(topic.name), CreateTopic(name=topic.name, partitions=2)),
             (actions.DeleteRecords(of=partition, before=dice.randint(1, 50)),),
             (actions.RestartLogDir(broker=node, log_dir=to),),
         )
@@ -166,5 +173,8 @@ PLOTS: Final[dict[str, Callable[[Dice, ClusterPlan, int], tuple[Action, ...]]]] 
     "reassign_and_cancel": _reassign_and_cancel,
     "throttled_reassignment": _throttled_reassignment,
     "topics_beside_a_failed_log_dir": _topics_beside_a_failed_log_dir,
+    "diverging_logs": diverging_logs,
+    "deletion_beside_an_unheard_follower": deletion_beside_an_unheard_follower,
+    "failure_before_joining": failure_before_joining,
 }
 """By name; each is given chance, the cluster and a number that is its alone."""

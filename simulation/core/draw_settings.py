@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final, Literal, NamedTuple
 
+from protocol.configs.names import UNCLEAN_ELECTION
 from simulation.core.actions import CreateTopic
 from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.draw_coordination import with_groups, with_transactions
@@ -38,6 +39,17 @@ _RETENTIONS: Final[tuple[Mapping[str, str], ...]] = (
     {"retention.ms": "500"},
     {"retention.ms": "3000", "retention.bytes": "8192"},
 )
+
+
+_ALLOWED: Final[Mapping[str, str]] = {UNCLEAN_ELECTION: "true"}
+_FORBIDDEN: Final[Mapping[str, str]] = {UNCLEAN_ELECTION: "false"}
+_UNSET: Final[Mapping[str, str]] = {}
+_UNCLEAN: Final[tuple[tuple[Mapping[str, str], Mapping[str, str]], ...]] = (
+    *((_ALLOWED, _UNSET),) * 5,
+    *((_FORBIDDEN, _ALLOWED),) * 2,
+    (_UNSET, _UNSET),
+)
+"""What the topic has, and what all brokers have."""
 
 
 class Setting(NamedTuple):
@@ -133,10 +145,10 @@ def _short_retention(dice: Dice, setting: Setting) -> Setting:
 
 def _unclean_election(dice: Dice, setting: Setting) -> Setting:
     """Let the first topic lie where the plan knows, with followers that soon count as lagging."""
-    configs = {"unclean.leader.election.enable": "true"} if dice.random() < 0.75 else {}
-    cluster = _with_configs(setting.cluster, {"replica.lag.time.max.ms": _LAG_MS})
+    of_topic, of_all = dice.choice(_UNCLEAN)
+    cluster = _with_configs(setting.cluster, {"replica.lag.time.max.ms": _LAG_MS, **of_all})
     first = cluster.topics[0].name
-    return setting._replace(cluster=_placed(dice, _with_topic_configs(cluster, {first: configs})))
+    return setting._replace(cluster=_placed(dice, _with_topic_configs(cluster, {first: of_topic})))
 
 
 def _failing_move(dice: Dice, setting: Setting) -> Setting:

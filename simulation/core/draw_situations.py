@@ -37,7 +37,7 @@ WITHIN_MS: Final = 2_000
 """What is close to each other."""
 _ANSWERED_MS: Final = 50
 """By then an order is answered where nothing is broken."""
-_OUT_OF_ISR_MS: Final = 3_000
+_OUT_OF_ISR_MS: Final = 2_400
 """By then a follower that is cut off has left the Isr (``draw_settings``)."""
 FATAL: Final = (DiskMode.EIO, DiskMode.READ_ONLY, DiskMode.TORN_WRITE, DiskMode.HANG)
 """Modes that take a log dir offline at its next write."""
@@ -78,7 +78,10 @@ def draw_situations(
 
 
 def _unclean_election(dice: Dice, scope: FaultScope, _rate: int) -> list[Lane]:
-    """Cut the followers of a leader off from it until it is alone in the Isr, and end it."""
+    """Cut the followers of a leader off from it until it is alone in the Isr, and end it.
+
+    Half the time nobody orders an election: configurations alone say whether there is one.
+    """
     topic = scope.cluster.topics[0]
     partition = f"{topic.name}-0"
     leader, *followers = map(broker_node, topic.assignment[0])
@@ -90,7 +93,9 @@ def _unclean_election(dice: Dice, scope: FaultScope, _rate: int) -> list[Lane]:
         name = f"out-of-isr-{follower}"
         cuts.append((Fault(name=name, rule=rule), Clear(name, once_met=True)))
     end, back = _end_of_leader(dice, leader, partition)
+    is_ordered = dice.random() < 0.5
     elect = actions.ElectLeaders(partition, kind="unclean")
+    back_ms = end_ms + (dice.randint(300, 3_000) if is_ordered else dice.randint(2_500, 4_000))
     healed_ms = end_ms + skewed(dice, 1, 1_000)
     return [
         [
@@ -99,8 +104,8 @@ def _unclean_election(dice: Dice, scope: FaultScope, _rate: int) -> list[Lane]:
             *(TimedAction(healed_ms, heal) for _, heal in cuts),
         ],
         [
-            TimedAction(end_ms + dice.randint(200, 1_500), elect),
-            *_apart(dice, end_ms + dice.randint(300, 3_000), 100, back),
+            *([TimedAction(end_ms + dice.randint(200, 1_500), elect)] if is_ordered else []),
+            *_apart(dice, back_ms, 100, back),
         ],
     ]
 
@@ -108,7 +113,7 @@ def _unclean_election(dice: Dice, scope: FaultScope, _rate: int) -> list[Lane]:
 def _end_of_leader(dice: Dice, leader: str, partition: str) -> tuple[Action, tuple[Action, ...]]:
     """Draw how a leader goes, and how it comes back."""
     if dice.random() < 0.6:
-        end = chosen(dice, {actions.Kill: 3, actions.PowerCut: 1, actions.Stop: 1})
+        end = chosen(dice, {actions.Kill: 2, actions.PowerCut: 1, actions.Stop: 2})
         return end(leader), (actions.Start(leader),)
     name = "last-in-sync"
     log_dir = f"of {partition}"

@@ -29,8 +29,15 @@ def record_number(workload: int, count: int) -> int:
 
 
 def key_of(record: int, keys: int) -> bytes | None:
-    """Return the key of record number ``record`` where a workload has so many; 0: None."""
-    return f"key-{record % keys}".encode() if keys else None
+    """Return the key of record number ``record`` where a workload has so many; 0: None.
+
+    Every other key is used no more once its record without value is written: that is the last one
+    then, and stays for as long as such records stay. The rest live on.
+    """
+    if not keys:
+        return None
+    number, life = record % keys, record // keys // _KEY_LIVES
+    return f"key-{number}-{life}".encode() if number % 2 == 0 else f"key-{number}".encode()
 
 
 def payload(record: int, size_bytes: int) -> bytes:

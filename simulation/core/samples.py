@@ -123,6 +123,20 @@ class BrokerSample(NamedTuple):
     """New replicas may be placed there: it is alive, and not all its log dirs are refused."""
 
 
+class AheadSample(NamedTuple):
+    """An offset that a broker keeps for its next start was larger than it may be, at a look."""
+
+    at_us: int
+    broker: int
+    tp: TopicPartition
+    what: Literal["high watermark", "compacted"]
+    """Of the log as its checkpoint says, or up to where compaction has gone."""
+    offset: int
+    bound: int
+    """The high watermark in memory, or the last stable offset."""
+    high_watermark: int
+
+
 class ObeyedSample(NamedTuple):
     """Which controller a broker obeyed last, from then on."""
 
@@ -339,6 +353,7 @@ class Samples:
     partitions: list[PartitionSample] = field(default_factory=list[PartitionSample])
     log_dirs: list[LogDirSample] = field(default_factory=list[LogDirSample])
     brokers: list[BrokerSample] = field(default_factory=list[BrokerSample])
+    ahead: list[AheadSample] = field(default_factory=list[AheadSample])
     obeyed: list[ObeyedSample] = field(default_factory=list[ObeyedSample])
     nodes: list[NodeSample] = field(default_factory=list[NodeSample])
     journal_edits_us: list[int] = field(default_factory=list[int])

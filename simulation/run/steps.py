@@ -21,6 +21,12 @@ from simulation.run.story import Story
 
 LOOK_EVERY_MS: Final = 50
 TRY_AGAIN_MS: Final = 500
+TOO_LATE_MS: Final = 20_000
+"""A step that may fail is left out when its time is over for so long: the ending does the rest.
+
+Orders behind one that nobody answered for two minutes would each wait as long once the story is
+over.
+"""
 _CONDITIONAL: Final = (Until, Expect, Holds)
 
 
@@ -69,6 +75,8 @@ class Player:
         for step in steps:
             if self.failures:
                 return
+            if self._comes_too_late(step):
+                continue
             try:
                 await self._step(step, group)
             except StepError as error:
@@ -79,6 +87,11 @@ class Player:
                 self._story.tell(failure if step.may_fail else f"WRONG: {failure}")
                 if not step.may_fail:
                     self.failures.append(failure)
+
+    def _comes_too_late(self, step: Step) -> bool:
+        if not step.may_fail or step.at_ms is None:
+            return False
+        return self._story.now_ms - step.at_ms > TOO_LATE_MS
 
     async def _persist(self, action: Action, persists_ms: int) -> None:
         """Do an action again and again, for so long; conditions had their time."""

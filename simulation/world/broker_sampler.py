@@ -13,6 +13,7 @@ from broker.engine.state import EngineState
 from protocol.ids import NO_OFFSET
 from simulation.core.samples import LogDirSample, ObeyedSample, ReplicaSample, Role, Samples
 from simulation.sampling.sample_writer import SampleWriter
+from simulation.world.ahead_sampler import AheadSampler
 from simulation.world.node import BrokerNode
 from simulation.world.process import Process
 
@@ -27,6 +28,7 @@ class BrokerSampler:
         self._node = node
         self._samples = samples
         self._writer = SampleWriter(node.id, samples)
+        self._ahead = AheadSampler(node, samples)
         self._obeyed: ObeyedSample | None = None
         self._looks = 0
         self._seen: tuple[Process | None, int] = (None, 0)
@@ -42,6 +44,7 @@ class BrokerSampler:
             self._look_at_log_dirs(state, now_us)
             self._look_at_replicas(state, now_us)
             self._look_at_controller_epoch(state, now_us)
+            self._ahead.look(now_us)
         self._looks += 1
         if self._looks % _GAUGES_EVERY == 0:
             self._look_at_gauges(state, now_us)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.log_positions import RaisedStart
 from broker.core.partition import Partition
+from broker.engine.log.checkpoints import Checkpoints
+from broker.storage.log_dir import LogDir
 from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
 
 
 class HoardingPartition(Partition):
@@ -27,3 +30,11 @@ class AcceptingPartition(Partition):
 
     def check_append(self, acks: int) -> ErrorCode:
         return ErrorCode.NONE
+
+
+class HopefulCheckpoints(Checkpoints):
+    """Writes down log ends for high watermarks."""
+
+    def high_watermarks_of(self, log_dir: LogDir) -> dict[TopicPartition, int]:
+        logs = self.hosted_logs_of(log_dir)
+        return {tp: log.positions.log_end_offset for tp, log in logs.items()}

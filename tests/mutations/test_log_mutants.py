@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from tests.mutations.log_mutants import AcceptingPartition, HoardingPartition
+from simulation.world.links import LinkRule
+from tests.mutations.log_mutants import (
+    AcceptingPartition,
+    HoardingPartition,
+    HopefulCheckpoints,
+)
 from tests.mutations.mutants import turn_into
 from tests.mutations.trial import TP, Trial
 
@@ -33,3 +40,18 @@ async def test_records_that_an_isr_which_is_too_small_does_not_even_append(is_br
     await trial.producer(records_max=3, delivery_timeout_ms=1_000).run()
 
     assert "acks" in await trial.findings() if is_broken else await trial.findings() == []
+
+
+@pytest.mark.parametrize("is_broken", [False, True], ids=["real", "mutant"])
+async def test_a_checkpoint_that_takes_the_log_end_for_the_high_watermark(is_broken: bool) -> None:
+    trial = await Trial.begin(1, 2)
+    if is_broken:
+        turn_into(HopefulCheckpoints, trial.engine(1).checkpoints)
+    links = trial.loop.network.links
+    cut = links.add_rule(LinkRule(source="broker-1", target="broker-2", is_cut=True))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(trial.producer(records_max=3).run())
+        await asyncio.sleep(8)  # Checkpoints are written every five seconds.
+        links.remove_rule(cut)
+
+    assert await trial.findings() == (["high watermark"] if is_broken else [])

@@ -8,7 +8,7 @@ checkpointHighWatermarks.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Final
@@ -75,6 +75,10 @@ class Checkpoints:
         known = dict.fromkeys(self._state.hosted.awaited(log_dir.path), 0)
         known.update((tp, log.positions.high_watermark) for tp, log in self._owned(log_dir))
         return known
+
+    def written_high_watermarks(self, path: str) -> Mapping[TopicPartition, int] | None:
+        """Return what was given to a log dir to write last; another object each time."""
+        return self._written.get(path)
 
     # Jobs.
 

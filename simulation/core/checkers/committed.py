@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.core.checkers.evidence import Evidence
+from simulation.core.checkers.fault_model import is_unclean
 from simulation.core.checkers.timeline import merged, moments
 from simulation.core.samples import (
     HOSTED_ROLES,
@@ -35,7 +36,7 @@ class _CommittedSoFar:
     def decide(self, sample: PartitionSample) -> None:
         before = self.decided
         self.decided = sample
-        if before is None or before.topic_id != sample.topic_id or _is_unclean(before, sample):
+        if before is None or before.topic_id != sample.topic_id or is_unclean(before, sample):
             self.committed = None
 
     def lead(self, sample: ReplicaSample, *, is_sure: bool) -> None:
@@ -49,11 +50,6 @@ class _CommittedSoFar:
             self.committed = None
         elif self.committed is None or sample.high_watermark > self.committed.high_watermark:
             self.committed = sample
-
-
-def _is_unclean(before: PartitionSample, now: PartitionSample) -> bool:
-    is_outsider = now.leader >= 0 and now.leader not in before.isr
-    return is_outsider or (now.is_recovering and not before.is_recovering)
 
 
 def lacking(evidence: Evidence) -> Iterator[tuple[int, str]]:

@@ -20,6 +20,7 @@ from simulation.core.checkers.quiet_times import QuietTimes
 from simulation.core.checkers.timeline import in_force
 from simulation.core.history import Function, Kind, Poll
 from simulation.core.samples import (
+    HOSTED_ROLES,
     PartitionSample,
     ReplicaSample,
     Role,
@@ -97,9 +98,10 @@ def _not_taken(evidence: Evidence) -> Iterator[Violation]:
             continue
         for broker in steady.replicas:
             log = _held(each, samples, steady, broker)
-            nodes = (CONTROLLER_NODE, broker_node(steady.leader), broker_node(broker))
+            nodes = (CONTROLLER_NODE, broker_node(steady.leader))
             since_us = each.begin_us - _KNOWN_WITHIN_US
-            if log is not None and quiet.lasts(nodes, since_us, each.end_us):
+            is_another = quiet.begins(broker_node(broker), since_us, each.end_us)
+            if log is not None and not is_another and quiet.lasts(nodes, since_us, each.end_us):
                 text = (
                     f"{log.tp} begins at {log.log_start_offset} on broker {broker}, which is "
                     f"alive, and the records before {each.order.offset} were deleted, answered at "
@@ -130,7 +132,9 @@ def _held(
     if not own or broker in steady.offline or samples.is_damaged(broker, each.end_us):
         return None
     last = own[-1]
-    is_following = last.role is Role.FOLLOWER and last.leader_epoch == steady.leader_epoch
+    # One that has not heard of this leader yet is waited for, too.
+    is_following = last.role in HOSTED_ROLES and last.leader_epoch <= steady.leader_epoch
+    is_following &= broker != steady.leader
     is_same = last.topic_id == steady.topic_id
     return last if is_following and is_same and last.log_start_offset < each.order.offset else None
 

@@ -11,23 +11,32 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-from protocol.ids import NO_LEADER, TopicPartition
+from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from simulation.core.checkers.timeline import merged
 from simulation.core.samples import Damage, LogSample, PartitionSample, ReplicaSample, Role, Samples
 
 EVER: Final = 2**63 - 1
+_SHOWN_CHANGES: Final = 2
+"""An Isr that shrinks, and an unclean election: the leader is still recovering."""
 
 
 @dataclass(slots=True)
 class _Holders:
     """Who of a partition's Isr may have lost what it had."""
 
-    isr: tuple[int, ...] = ()
+    decided: PartitionSample | None = None
+    """What the controller had decided so far."""
     suspects: dict[int, None] = field(default_factory=dict[int, None])
     lastingly: dict[int, None] = field(default_factory=dict[int, None])
     """Suspects that do not become whole by fetching."""
-    leader: int = NO_LEADER
-    is_recovering: bool = False
+
+    @property
+    def isr(self) -> tuple[int, ...]:
+        return () if self.decided is None else self.decided.isr
+
+    @property
+    def is_led_lastingly(self) -> bool:
+        return self.decided is not None and self.decided.leader in self.lastingly
 
     @property
     def is_hopeless(self) -> bool:
@@ -41,11 +50,10 @@ class _Holders:
             self.lastingly.pop(damage.broker, None)
 
     def change(self, sample: PartitionSample) -> None:
-        isr, self.leader = sample.isr, sample.leader
-        for joined in isr:
+        for joined in sample.isr:
             if joined not in self.isr and joined not in self.lastingly:
                 self.suspects.pop(joined, None)
-        self.isr, self.is_recovering = isr, sample.is_recovering
+        self.decided = sample
 
 
 def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
@@ -65,7 +73,7 @@ def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
                     places[sample.broker, sample.tp] = sample.log_dir
             case PartitionSample():
                 held = holders.setdefault(sample.tp, _Holders())
-                if _is_unclean(held, sample):
+                if held.decided is not None and is_unclean(held.decided, sample):
                     forgiven[sample.tp] = max(sample.at_us, forgiven.get(sample.tp, 0))
                 held.change(sample)
                 _forgive(forgiven, sample.tp, held, sample.at_us)
@@ -96,25 +104,29 @@ def unclean_epochs(samples: Samples) -> dict[TopicPartition, int]:
             continue
         if before.topic_id != now.topic_id:
             epochs.pop(now.tp, None)
-        elif _is_unclean(_Holders(isr=before.isr, is_recovering=before.is_recovering), now):
+        elif is_unclean(before, now):
             epochs[now.tp] = now.leader_epoch
     return epochs
 
 
-def _is_unclean(held: _Holders, sample: PartitionSample) -> bool:
-    """Tell whether an unclean election lies between a sample and the one before it.
+def is_unclean(before: PartitionSample, now: PartitionSample) -> bool:
+    """Tell whether an unclean election lies, or may lie, between a sample and the one before it.
 
     The Isr of the one before may still have had the leader that was elected without it: what
     changes twice between two looks is seen as one change. A leader that recovers tells of both.
+    Where it has recovered by then, too, that are three changes (seed 670168).
     """
-    is_outsider = bool(held.isr) and sample.leader >= 0 and sample.leader not in held.isr
-    return is_outsider or (sample.is_recovering and not held.is_recovering)
+    is_outsider = bool(before.isr) and now.leader >= 0 and now.leader not in before.isr
+    changes = now.partition_epoch - before.partition_epoch
+    may_hide = NO_LEADER not in (before.leader, now.leader) and before.leader != now.leader
+    is_hidden = may_hide and changes > _SHOWN_CHANGES and before.partition_epoch != NO_EPOCH
+    return is_outsider or is_hidden or (now.is_recovering and not before.is_recovering)
 
 
 def _forgive(
     forgiven: dict[TopicPartition, int], tp: TopicPartition, held: _Holders, at_us: int
 ) -> None:
-    if held.leader in held.lastingly:
+    if held.is_led_lastingly:
         forgiven[tp] = EVER
     elif held.is_hopeless:
         forgiven[tp] = max(at_us, forgiven.get(tp, at_us))

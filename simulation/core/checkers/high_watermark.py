@@ -1,6 +1,7 @@
 """The high watermark never falls within a leader epoch, nor passes a log end of the Isr.
 
-Nor does one of an earlier leader: see `committed`.
+Nor does one of an earlier leader: see `committed`. What is written down of it for the next start
+is not more than that: see `ahead`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from protocol.ids import TopicPartition
+from simulation.core.checkers.ahead import ahead
 from simulation.core.checkers.committed import lacking
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.timeline import moments
@@ -42,8 +44,8 @@ def check_high_watermark(evidence: Evidence) -> list[Violation]:
         # All of a moment first: one change may be of two brokers.
         for tp in dict.fromkeys(sample.tp for sample in samples):
             violations += _passes(replicas[tp], samples[0].at_us, joined)
-    lacks = [Violation(NAME, at_us, text) for at_us, text in lacking(evidence)]
-    return [*violations, *lacks]
+    told = (*lacking(evidence), *ahead(evidence))
+    return [*violations, *(Violation(NAME, at_us, text) for at_us, text in told)]
 
 
 def _falls(before: ReplicaSample | None, now: ReplicaSample) -> Iterator[Violation]:

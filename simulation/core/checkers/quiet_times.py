@@ -54,6 +54,14 @@ class QuietTimes:
             if not each.node or each.node in nodes
         )
 
+    def acts(self, node: str, begin_us: int, end_us: int) -> bool:
+        """Tell whether a node ran freely in all that time, whatever befell the network."""
+        return not any(
+            each.begin_us <= end_us and begin_us <= each.end_us
+            for each in self._disturbances
+            if each.node == node
+        )
+
     def ends(self, node: str, begin_us: int, end_us: int) -> bool:
         """Tell whether a process of this node ended, or was paused, in that time."""
         return any(name == node and begin_us <= at_us <= end_us for name, at_us in self._ends)

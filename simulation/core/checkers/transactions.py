@@ -7,11 +7,12 @@ partitions in two orders (G0): Kafka isolates no writes. After one another they 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, TopicPartition
+from protocol.topic_names import TRANSACTION_STATE
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.outcomes import (
     Outcomes,
@@ -21,7 +22,9 @@ from simulation.core.checkers.outcomes import (
     transactions_of,
 )
 from simulation.core.checkers.spans import Span
+from simulation.core.checkers.timeline import in_force
 from simulation.core.history import Kind, Txn
+from simulation.core.samples import ReplicaSample, Role, Samples
 
 NAME: Final = "transactions"
 TIMEOUT_US_MIN: Final = 3_000_000
@@ -76,19 +79,38 @@ def _faults(span: Span, txn: Txn, outcomes: Outcomes) -> Iterator[str]:
 def _refused(spans: list[tuple[Span, Txn]], evidence: Evidence) -> Iterator[Violation]:
     """Find commits that a coordinator refused though nobody can have ended the transaction.
 
-    Its records are acknowledged by then, so that a coordinator had to know of it. By a clock that
-    was changed it may have lasted longer.
+    Its records are acknowledged by then, so that a coordinator had to know of it: unless the one
+    that was asked has a successor and has not heard so, as in Apache Kafka (seed 148). By a clock
+    that was changed it may have lasted longer.
     """
     for span, txn in () if evidence.samples.clock_skews else spans:
         lasted_us = span.end.at_us - span.begin.at_us
         is_refused = span.end.kind is Kind.INFO and span.end.error == _NOT_OPEN
-        if is_refused and txn.is_alone and lasted_us < TIMEOUT_US_MIN:
+        if not (is_refused and txn.is_alone and lasted_us < TIMEOUT_US_MIN):
+            continue
+        if not _has_two_coordinators(evidence.samples, span):
             yield Violation(
                 NAME,
                 span.end.at_us,
                 f"needless refusal: the commit of {_name(txn)} was answered with {_NOT_OPEN} after "
                 f"{lasted_us / 1000:.0f} ms, and nobody else can have ended it",
             )
+
+
+def _has_two_coordinators(samples: Samples, span: Span) -> bool:
+    """Tell whether two brokers led one partition of the state before an answer came."""
+    held: dict[TopicPartition, dict[int, list[ReplicaSample]]] = {}
+    for sample in samples.replicas:
+        if sample.tp.topic == TRANSACTION_STATE:
+            held.setdefault(sample.tp, {}).setdefault(sample.broker, []).append(sample)
+    return any(
+        sum(_leads(each, span.begin.at_us, span.end.at_us) for each in brokers.values()) > 1
+        for brokers in held.values()
+    )
+
+
+def _leads(held: Sequence[ReplicaSample], begin_us: int, end_us: int) -> bool:
+    return any(each.role is Role.LEADER for each in in_force(held, begin_us, end_us))
 
 
 def _reversed(spans: list[tuple[Span, Txn]]) -> Iterator[Violation]:

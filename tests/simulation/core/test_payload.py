@@ -53,5 +53,11 @@ def test_numbers_of_workloads_do_not_meet() -> None:
 
 
 def test_keys_come_in_turn_and_only_where_there_are_any() -> None:
-    assert [key_of(number, 2) for number in range(3)] == [b"key-0", b"key-1", b"key-0"]
+    assert [key_of(number, 2) for number in range(3)] == [b"key-0-0", b"key-1", b"key-0-0"]
+    assert [key_of(number, 2) for number in (14, 15, 16, 17)] == [
+        b"key-0-0",
+        b"key-1",
+        b"key-0-1",
+        b"key-1",
+    ]
     assert key_of(5, 0) is None

@@ -138,3 +138,19 @@ def test_a_step_that_may_fail_does_not_excuse_its_fault() -> None:
     (wrong,) = found(play(f"- {{fault: {idle}, may_fail: true}}"))
 
     assert wrong.startswith("faults: the fault idle never met anything")
+
+
+def test_a_step_that_may_fail_is_left_out_when_its_time_is_long_over() -> None:
+    verdict = play(
+        """
+        - wait: 30s
+        - {at: 1s, may_fail: true, create_topic: late}
+        - {at: 1s, create_topic: wanted}
+        - {at: 15s, may_fail: true, create_topic: later}
+        """
+    )
+
+    assert found(verdict) == []
+    made = [line for line in story(verdict) if line.startswith("create_topic")]
+    assert made[-2:] == ["create_topic: wanted", "create_topic: later"]
+    assert "create_topic: late" not in made

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simulation.core.checkers.deleted_records import check_deleted_records
 from simulation.core.history import Function, Order, Poll, Read
-from simulation.core.samples import Damage, FaultSample, Role, SampleSource
+from simulation.core.samples import Damage, FaultSample, NodeSample, Role, SampleSource
 from tests.simulation.core.checkers.build import TP, Story
 
 
@@ -139,9 +139,21 @@ def test_every_live_follower_has_taken_a_deletion_when_it_is_answered() -> None:
     ]
 
 
-def test_a_follower_that_is_dead_or_follows_no_more_is_not_waited_for() -> None:
+def test_a_follower_that_is_dead_or_leads_by_now_is_not_waited_for() -> None:
     assert _texts(_followed(4, offline=(2,))) == []
-    assert _texts(_followed(4, epoch=4)) == []
+    assert _texts(_followed(4, epoch=2)) == []
+
+
+def test_one_that_stands_still_and_has_not_heard_of_its_leader_is_waited_for() -> None:
+    story = _followed(4, epoch=4)
+    story.samples.nodes += [
+        NodeSample(0, "broker-2", is_up=True, boot=1),
+        NodeSample(9_000_000, "broker-2", is_up=False, boot=1),
+    ]
+    assert len(_texts(story)) == 1
+
+    story.samples.nodes.append(NodeSample(11_500_000, "broker-2", is_up=True, boot=2))
+    assert _texts(story) == []
 
 
 def test_a_leader_may_take_a_follower_for_dead_where_something_stood_between() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from simulation.core.checkers.elections import check_elections
 from simulation.core.history import Function, Order
-from simulation.core.samples import BrokerConfigsSample, NodeSample, TopicSample
+from simulation.core.samples import BrokerConfigsSample, FaultSample, NodeSample, TopicSample
 from tests.simulation.core.checkers.build import Story
 
 _KEY = "unclean.leader.election.enable"
@@ -155,7 +155,7 @@ def _left_alone(
 
 def test_a_partition_is_not_left_to_itself_where_an_unclean_election_is_allowed() -> None:
     assert _texts(_left_alone()) == [
-        "nobody leads orders-0 for 2 s since 2.000000 s, and [2] of [1, 2] are online and may"
+        "nobody leads orders-0 for 1.5 s since 2.000000 s, and [2] of [1, 2] are online and may"
     ]
     assert _texts(_left_alone(value="false")) == []
     assert _texts(_left_alone(offline=(1, 2))) == []
@@ -180,6 +180,12 @@ def test_a_controller_that_does_not_run_elects_nobody() -> None:
     story = _left_alone()
     story.samples.journal_edits_us.append(1)
     assert _texts(story) == []
+
+
+def test_a_fault_of_the_network_keeps_no_controller_from_electing() -> None:
+    story = _left_alone()
+    story.samples.faults.append(FaultSample(2_500_000, 2_600_000, "", what="cut"))
+    assert len(_texts(story)) == 1
 
 
 def test_a_moment_without_a_leader_is_none() -> None:

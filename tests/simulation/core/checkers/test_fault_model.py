@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from protocol.ids import TopicPartition
 from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
 from simulation.core.samples import Damage, LogSample
@@ -142,6 +144,20 @@ def test_an_unclean_election_right_after_the_isr_shrank_forgives_once() -> None:
     story.at(2).partition(isr=(2,), leader=2, epoch=2, is_recovering=True)
 
     assert forgiven_until(story.samples) == {TP: SECOND_US}
+
+
+@pytest.mark.parametrize(("changes", "forgiven"), [(2, {}), (3, {TP: SECOND_US})])
+def test_a_leader_may_have_recovered_before_anybody_looked(
+    changes: int, forgiven: dict[TopicPartition, int]
+) -> None:
+    """The Isr shrank, somebody else led, and had recovered: three changes between two looks."""
+    story = _story()
+    story.samples.partitions[-1] = story.samples.partitions[-1]._replace(partition_epoch=4)
+    story.at(1).partition(isr=(2,), leader=2, epoch=1)
+    last = story.samples.partitions[-1]
+    story.samples.partitions[-1] = last._replace(partition_epoch=4 + changes)
+
+    assert forgiven_until(story.samples) == forgiven
 
 
 def test_a_leader_from_the_isr_that_does_not_recover_forgives_nothing() -> None:

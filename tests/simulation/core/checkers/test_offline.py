@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from simulation.core.checkers.offline import check_offline
-from simulation.core.samples import LogDirSample, Role
+from simulation.core.samples import LogDirSample, NodeSample, Role
 from tests.simulation.core.checkers.build import Story
 
 
@@ -127,4 +127,39 @@ def test_a_broker_that_follows_in_that_epoch_is_fine() -> None:
     story.at(2).replica(1, Role.FOLLOWER, epoch=4)
     story.at(3).replica(1, Role.LEADER, epoch=5)
 
+    assert _texts(story) == []
+
+
+def _came_back(epoch: int) -> Story:
+    """A log dir of broker 2 fails at 1 s; its replica counts as online again at 5 s."""
+    story = Story().at(0)
+    story.replica(2, topic_id=b"a")
+    story.partition(isr=(1, 2), leader=1, epoch=3, topic_id=b"a")
+    story.at(1).replica(2, Role.OFFLINE, topic_id=b"a")
+    story.partition(isr=(1,), leader=1, epoch=4, offline=(2,), topic_id=b"a")
+    story.at(5).partition(isr=(1,), leader=1, epoch=epoch, topic_id=b"a")
+    return story
+
+
+def test_who_leads_goes_on_in_a_later_epoch_when_a_failed_replica_comes_back() -> None:
+    assert _texts(_came_back(5)) == []
+    assert _texts(_came_back(4)) == [
+        "the replica of orders-0 on broker 2, whose log dir had failed, counts as online again, "
+        "and broker 1 leads on in epoch 4"
+    ]
+
+
+def test_one_that_comes_back_in_another_process_needs_no_later_epoch() -> None:
+    story = _came_back(4)
+    story.samples.nodes += [
+        NodeSample(0, "broker-2", is_up=True, boot=1),
+        NodeSample(3_000_000, "broker-2", is_up=True, boot=2),
+    ]
+    assert _texts(story) == []
+
+
+def test_one_that_was_back_before_anybody_looked_needs_no_later_epoch() -> None:
+    """The first look shows the epoch as it was raised for its return (seed 122)."""
+    story = _came_back(4)
+    story.samples.log_dirs.append(LogDirSample(1_000_000, 2, "d1", is_online=True))
     assert _texts(story) == []

@@ -90,3 +90,14 @@ def test_a_process_that_stood_still_has_to_find_its_connections_dead() -> None:
     assert _lasts(samples, "broker-1", 1, 4)
     assert not _lasts(samples, "broker-1", 10, 11)
     assert _lasts(samples, "broker-1", 20, 21)
+
+
+def test_a_node_acts_by_what_it_knows_whatever_befalls_the_network() -> None:
+    samples = Samples(
+        faults=[FaultSample(5 * S, 6 * S, "", what="cut")],
+        nodes=[_node(0, "controller"), _node(20, "controller", is_up=False)],
+        ended_us=100 * S,
+    )
+    quiet = QuietTimes(samples)
+    assert quiet.acts("controller", 5 * S, 19 * S)
+    assert not quiet.acts("controller", 19 * S, 21 * S)

@@ -8,7 +8,7 @@ import pytest
 
 from simulation.core.checkers.transactions import TIMEOUT_US_MIN, check_transactions
 from simulation.core.history import Txn
-from simulation.core.samples import ClockSkew, Damage
+from simulation.core.samples import ClockSkew, Damage, Role
 from simulation.workload import java_producer, transactional_producer
 from tests.simulation.core.checkers.build import TP
 from tests.simulation.core.checkers.transaction_story import OTHER, TransactionStory, send
@@ -154,6 +154,19 @@ def test_a_commit_may_be_refused(after_s: float, is_alone: bool, error: str) -> 
     story.refused_commit(after_s, is_alone=is_alone, error=error)
 
     assert texts(story) == []
+
+
+def test_a_coordinator_that_has_a_successor_and_has_not_heard_so_may_refuse() -> None:
+    story = TransactionStory()
+    state = TP._replace(topic="__transaction_state")
+    story.replica(1, Role.LEADER, tp=state)
+    story.replica(2, tp=state)
+    story.at(0.2).replica(2, Role.LEADER, tp=state, epoch=1)
+    story.refused_commit(after_s=0.5)
+    assert texts(story) == []
+
+    story.samples.replicas.pop()
+    assert len(texts(story)) == 1
 
 
 def test_by_a_changed_clock_a_transaction_may_have_lasted_longer() -> None:
