@@ -111,6 +111,7 @@ def test_everything_that_real_processes_can_do_is_done(tmp_path: Path) -> None:
         "acks (without high watermarks in their moment)",
         "settled (without high watermarks in their moment)",
         "journal first (without the controller's memory)",
+        "stable offsets (without high watermarks in their moment)",
     ]
     assert [str(check) for check in verdict.checks_of(Reach.IN_PART)] == [
         "states (without high watermarks in their moment)",
