@@ -250,10 +250,8 @@ class ClusterState:
         Such a one was left out when another partition of its log dir was brought back alone
         (KIP-18): its broker refuses to host it, but can delete it.
         """
-        if not self.is_live(broker_id):
-            return False
-        is_whole = not self.brokers[broker_id].offline_log_dirs
-        return is_whole or tp not in self.offline.get(broker_id, ())
+        is_whole = self.is_live(broker_id) and not self.brokers[broker_id].offline_log_dirs
+        return is_whole or self.is_replica_online(tp, broker_id)
 
     def online_replicas(self, tp: TopicPartition) -> tuple[int, ...]:
         """Return the assigned replicas that are online, in the order of the assignment."""
