@@ -271,11 +271,11 @@ class GaugeSample(NamedTuple):
 
 
 class JournalSample(NamedTuple):
-    """The controller's state beside the one that its journal replays to; both durable then."""
+    """The controller's state beside the one that its journal, or a compacted one, replays to."""
 
     at_us: int
     decided: tuple[Any, ...]
-    """Records (``controller.core.records``) that rebuild the state; or what leaders were told."""
+    """Lines of text (``state_facts``) that say all of the state; or what leaders were told."""
     replayed: tuple[Any, ...]
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from controller.channels import QUEUED_REQUESTS_MAX
-from simulation.core.samples import GaugeSample, Samples
+from controller.core.state import ClusterState
+from simulation.core.samples import GaugeSample, JournalSample, Samples
 from simulation.sampling.decisions import DecisionSampler
+from simulation.sampling.state_facts import compacted, facts_of
 from simulation.world.journal_disk import DiskJournal
 from simulation.world.node import ControllerNode
 from simulation.world.process import Process
@@ -24,6 +26,8 @@ class ControllerSampler:
         self._gauge: GaugeSample | None = None
         self._journal: DiskJournal | None = None
         """Of the process that was looked at last."""
+        self._compacted_number = 0
+        """Of the decision after which a compacted journal was compared last."""
         self._seen: tuple[Process | None, int] = (None, 0)
         """Whose steps were looked at last, and when the last one of them was over."""
 
@@ -39,6 +43,7 @@ class ControllerSampler:
         self._journal = journal
         self._decisions.look(controller.state, now_us)
         self._decisions.note_durable(controller.state, journal.durable_number)
+        self._look_at_compaction(controller.state, now_us)
         self._look_at_channels(controller.queued_requests_count, now_us)
 
     def _has_made_steps(self) -> bool:
@@ -46,6 +51,18 @@ class ControllerSampler:
         process = self._node.process
         before, self._seen = self._seen, (process, 0 if process is None else process.free_at_us)
         return process is None or before != self._seen
+
+    def _look_at_compaction(self, state: ClusterState, now_us: int) -> None:
+        """Write down what a journal that is compacted now would replay to, if not to the state.
+
+        Few journals grow so much within a seed that they are.
+        """
+        if state.journal_number == self._compacted_number:
+            return
+        self._compacted_number = state.journal_number
+        decided, replayed = facts_of(state), facts_of(compacted(state))
+        if decided != replayed:
+            self._samples.journals.append(JournalSample(now_us, decided, replayed))
 
     def _look_at_channels(self, count: int, now_us: int) -> None:
         if self._gauge is None:

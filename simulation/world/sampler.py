@@ -12,7 +12,6 @@ from contextvars import Context
 from pathlib import Path
 from typing import Final
 
-from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState
 from controller.journal import replay
 from simulation.core.checkers.liveness import lacks
@@ -26,6 +25,7 @@ from simulation.core.samples import (
     Samples,
     SampleSource,
 )
+from simulation.sampling.state_facts import facts_of
 from simulation.world.broker_sampler import BrokerSampler
 from simulation.world.cluster import SimCluster
 from simulation.world.contradictions import (
@@ -193,7 +193,4 @@ class Sampler:
         (drive,) = self._cluster.controller.drives.values()
         data = drive.disk.memory.read_file(JOURNAL_FILE)
         replayed = replay(data, Path(drive.disk.root) / JOURNAL_FILE)
-        decided = sorted(snapshot(state), key=repr)
-        return JournalSample(
-            self._loop.now_us, tuple(decided), tuple(sorted(snapshot(replayed.state), key=repr))
-        )
+        return JournalSample(self._loop.now_us, facts_of(state), facts_of(replayed.state))

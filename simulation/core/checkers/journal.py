@@ -11,7 +11,7 @@ NAME: Final = "journal"
 
 
 def check_journal(evidence: Evidence) -> list[Violation]:
-    """Compare the two, record by record; in which order they are kept does not count."""
+    """Compare the two, line by line; in which order they are kept does not count."""
     return [
         Violation(
             NAME,
@@ -25,10 +25,10 @@ def check_journal(evidence: Evidence) -> list[Violation]:
     ]
 
 
-def _only(records: Iterable[Any], others: Iterable[Any]) -> list[str]:
-    known = dict.fromkeys(map(repr, others))
-    return sorted(text for text in map(repr, records) if text not in known)
+def _only(lines: Iterable[Any], others: Iterable[Any]) -> list[str]:
+    known = dict.fromkeys(map(str, others))
+    return sorted(text for text in map(str, lines) if text not in known)
 
 
-def _told(what: str, records: list[str]) -> str:
-    return f"{what}: {', '.join(records[:3]) or 'nothing'}"
+def _told(what: str, lines: list[str]) -> str:
+    return f"{what}: {', '.join(lines[:3]) or 'nothing'}"

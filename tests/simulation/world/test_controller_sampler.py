@@ -79,6 +79,24 @@ async def test_a_deleted_topic_is_written_down_once_more() -> None:
     assert watched.look() == []
 
 
+async def test_what_a_compacted_journal_would_forget_is_written_down() -> None:
+    lab = await Lab.running()
+    watched = Watched(lab)
+    await lab.admin.create_topic("orders", assignment=[(1,)])
+    watched.look()
+    assert watched.samples.journals == []
+    controller = lab.cluster.controller.controller
+    assert controller is not None
+    controller.state.topic_names[b"g" * 16] = "of no topic, so that no record says it"
+    await lab.admin.delete_topic("orders")
+    watched.look()
+
+    (sample,) = watched.samples.journals
+
+    (forgotten,) = set(sample.decided) - set(sample.replayed)
+    assert "of no topic" in forgotten
+
+
 async def test_a_controller_that_is_down_changes_nothing() -> None:
     lab = await Lab.running()
     watched = Watched(lab)
