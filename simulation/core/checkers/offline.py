@@ -112,11 +112,16 @@ def _went_on(samples: Samples) -> Iterator[Violation]:
     failed, returns = _failed_replicas(samples), _returns(samples)
     quiet = QuietTimes(samples)
     before: dict[tuple[TopicPartition, bytes, int], PartitionSample] = {}
+    latest: dict[tuple[TopicPartition, bytes], PartitionSample] = {}
     for now in samples.partitions:
+        earlier = latest.get((now.tp, now.topic_id), now)
+        latest[now.tp, now.topic_id] = now
         for broker in now.replicas:
             key = (now.tp, now.topic_id, broker)
             if broker in now.offline:
-                before.setdefault(key, now)
+                # One epoch is that of the failure, another one is of a return that nobody saw.
+                if now.leader_epoch < earlier.leader_epoch + 2:
+                    before.setdefault(key, now)
                 continue
             first = before.pop(key, None)
             if first is None or now.is_deleted or not _is_led_on(first, now, broker):

@@ -163,3 +163,10 @@ def test_one_that_was_back_before_anybody_looked_needs_no_later_epoch() -> None:
     story = _came_back(4)
     story.samples.log_dirs.append(LogDirSample(1_000_000, 2, "d1", is_online=True))
     assert _texts(story) == []
+
+
+def test_one_whose_return_began_before_anybody_saw_the_failure_needs_no_later_epoch() -> None:
+    """Two epochs began between two looks: of the failure, and of the return (seed 672013)."""
+    story = _came_back(4)
+    story.samples.partitions[0] = story.samples.partitions[0]._replace(leader_epoch=2)
+    assert _texts(story) == []
