@@ -75,7 +75,7 @@ class SaslGate:
         """Answer a request, or let it through."""
         api_key, session = request.api_key, self._session
         if self._peer is not None:
-            if api_key not in (SASL_HANDSHAKE, SASL_AUTHENTICATE) or not session.takes_handshakes:
+            if not self._is_for_session(api_key):
                 return self._let_through(request, self._peer)
         elif api_key == API_VERSIONS and session.phase is Phase.HANDSHAKE:
             return self._behind(request, peer)
@@ -87,6 +87,11 @@ class SaslGate:
         if api_key in own:
             return own[api_key](request, peer)
         return _close(peer, f"unexpected request {APIS[api_key].name} during SASL handshake")
+
+    def _is_for_session(self, api_key: int) -> bool:
+        if api_key == SASL_HANDSHAKE:
+            return self._session.takes_handshake(self._now_ms())
+        return api_key == SASL_AUTHENTICATE and self._session.takes_token
 
     def _let_through(
         self, request: RequestReceived, peer: Peer

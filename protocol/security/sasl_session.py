@@ -23,7 +23,10 @@ from protocol.security.sasl import (
 Mechanisms: TypeAlias = Mapping[str, Callable[[], Mechanism]]
 """By name, what begins an exchange."""
 REAUTHENTICATION_PAUSE_MS: Final = 1_000
-"""Sooner than this after the last time nobody may authenticate anew."""
+"""Sooner than this after the last time that it began nobody authenticates anew.
+
+Source: KafkaChannel.java maybeBeginServerReauthentication.
+"""
 
 
 class Phase(Enum):
@@ -63,7 +66,8 @@ class SaslSession:
         self._lifetime_ms_max = lifetime_ms_max
         self._mechanism: str = ""
         self._exchange: Mechanism | None = None
-        self._authenticated_ms = 0
+        self._began_again_ms: int | None = None
+        """When it last began to authenticate anew."""
         self.phase = Phase.HANDSHAKE
         self.principal: Principal | None = None
         self.is_by_token = False
@@ -71,21 +75,31 @@ class SaslSession:
         self.ends_ms: int | None = None
         """When the session is over; None: never."""
 
+    def takes_handshake(self, now_ms: int) -> bool:
+        """Tell whether a SaslHandshake is for this session.
+
+        Otherwise it is a request like any other, and its error takes nothing from the client.
+        """
+        if self.principal is None:
+            return True
+        began_ms = self._began_again_ms
+        is_soon = began_ms is not None and now_ms - began_ms < REAUTHENTICATION_PAUSE_MS
+        return self.ends_ms is not None and not is_soon
+
     @property
-    def takes_handshakes(self) -> bool:
-        """Whether a SaslHandshake is for this session; otherwise it is one too many."""
-        return self.principal is None or self.ends_ms is not None
+    def takes_token(self) -> bool:
+        """Whether a SaslAuthenticate is for this session, as above."""
+        return self.principal is None or self.phase is Phase.TOKENS
 
     def handshake(self, mechanism: str, now_ms: int) -> HandshakeAnswer:
-        """Begin an exchange."""
+        """Begin an exchange; ``takes_handshake`` first."""
         known = tuple(self._mechanisms)
         is_again = self.phase is Phase.REQUESTS
         if not is_again and self.phase is not Phase.HANDSHAKE:
             self.phase = Phase.NOTHING
             return HandshakeAnswer(ErrorCode.ILLEGAL_SASL_STATE, ())
-        if is_again and now_ms - self._authenticated_ms < REAUTHENTICATION_PAUSE_MS:
-            self.phase = Phase.NOTHING
-            return HandshakeAnswer(ErrorCode.ILLEGAL_SASL_STATE, ())
+        if is_again:
+            self._began_again_ms = now_ms
         make = self._mechanisms.get(mechanism)
         if make is None or (is_again and mechanism != self._mechanism):
             self.phase = Phase.NOTHING
@@ -124,7 +138,6 @@ class SaslSession:
         lifetime_ms = min(limits, default=0)
         self.principal, self._exchange = principal, None
         self.is_by_token = done.is_by_token
-        self._authenticated_ms = now_ms
         self.ends_ms = now_ms + lifetime_ms if lifetime_ms else None
         self.phase = Phase.REQUESTS
         return TokenAnswer(token=done.token, lifetime_ms=lifetime_ms)

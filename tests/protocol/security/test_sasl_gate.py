@@ -16,6 +16,7 @@ from protocol.security.doors import door_of, key_of
 from protocol.security.listeners import SecurityProtocol
 from protocol.security.sasl import plain_token
 from protocol.security.sasl_client import Login, authenticates
+from protocol.security.sasl_gate import SASL_AUTHENTICATE, SASL_HANDSHAKE
 from protocol.transport.door import AskRaw, Key
 from protocol.transport.rpc_client import RpcClient
 from protocol.transport.rpc_server import RpcServer
@@ -127,6 +128,24 @@ async def test_after_a_handshake_of_version_0_tokens_come_without_headers() -> N
             size = int.from_bytes(await reader.readexactly(4))
             assert (await reader.readexactly(size))[4:] == b"User:alice at CLIENTS"
         writer.close()
+
+
+async def test_who_authenticates_anew_too_soon_is_answered_as_by_any_request_and_goes_on() -> None:
+    long = BrokerConfig(jbodlab_sasl_users="alice:sesame", connections_max_reauth_ms=3_600_000)
+    again: list[bytes] = []
+
+    async def authenticate_thrice(ask_raw: AskRaw) -> int:
+        login = authenticates(Login("PLAIN", "alice", "sesame"))
+        await login(ask_raw)
+        await login(ask_raw)
+        again.append(bytes(await ask_raw(SASL_HANDSHAKE, 1, [pack(">h", 5) + b"PLAIN"])))
+        again.append(bytes(await ask_raw(SASL_AUTHENTICATE, 0, [pack(">i", 0)])))
+        return 0
+
+    async with serving(long) as port:
+        asked = await ask(port, Key(authenticate=authenticate_thrice))
+    assert [asked.encode()] * 2 == again
+    assert asked == "User:alice at CLIENTS"
 
 
 async def test_a_session_that_is_not_renewed_ends_with_the_next_request() -> None:

@@ -35,7 +35,7 @@ def test_a_handshake_and_a_token_let_a_client_in() -> None:
     assert made.handshake("PLAIN", 0) == HandshakeAnswer(ErrorCode.NONE, ("PLAIN",))
     assert made.authenticate(ALICE, 0).error_code is ErrorCode.NONE
     assert (made.phase, made.principal) == (Phase.REQUESTS, Principal("alice"))
-    assert not made.takes_handshakes
+    assert not made.takes_handshake(5_000)
 
 
 def test_another_mechanism_is_told_which_there_are_and_ends_the_session() -> None:
@@ -78,7 +78,8 @@ def test_a_refused_token_tells_the_log_why_and_the_client_that_it_is_invalid() -
 def test_a_session_that_ends_is_begun_anew_by_the_same_user() -> None:
     made = authenticated(lifetime_ms=10_000)
     assert made.ends_ms == 10_000
-    assert made.takes_handshakes
+    assert made.takes_handshake(8_000)
+    assert not made.takes_token
     assert made.handshake("PLAIN", 8_000).error_code is ErrorCode.NONE
     assert made.authenticate(ALICE, 8_000).lifetime_ms == 10_000
     assert made.ends_ms == 18_000
@@ -92,6 +93,13 @@ def test_nobody_becomes_somebody_else_by_authenticating_anew() -> None:
     assert "from User:alice to User:bob" in (answer.error_message or "")
 
 
-def test_nobody_authenticates_anew_all_the_time() -> None:
+def test_nobody_authenticates_anew_twice_within_a_second() -> None:
+    """The pause is between two times of it, not after the connection's beginning."""
     made = authenticated(lifetime_ms=10_000)
-    assert made.handshake("PLAIN", 500).error_code is ErrorCode.ILLEGAL_SASL_STATE
+    assert made.takes_handshake(500)
+    made.handshake("PLAIN", 500)
+    assert made.takes_token
+    made.authenticate(ALICE, 600)
+    assert not made.takes_handshake(1_499)
+    assert made.phase is Phase.REQUESTS
+    assert made.takes_handshake(1_500)
