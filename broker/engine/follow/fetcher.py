@@ -297,7 +297,6 @@ class Fetcher:
         if data.error_code != ErrorCode.NONE:
             self.refused(entry, data.error_code)
             return
-        entry.retry_ms = FIRST_RETRY_MS
         try:
             self._apply(entry, data)
         except LogDirFailed as error:
@@ -305,6 +304,8 @@ class Fetcher:
         except KafkaError as error:
             logger.warning("%s from broker %d: %s", entry.replica.tp, self.source_id, error)
             self.delay(entry)
+        else:
+            entry.retry_ms = FIRST_RETRY_MS
 
     def _apply(self, entry: Followed, data: PartitionData) -> None:
         replica = entry.replica

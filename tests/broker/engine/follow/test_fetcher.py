@@ -190,6 +190,22 @@ async def test_records_that_cannot_be_appended_are_not_asked_for_in_a_circle(
     assert len(loops.leader.fetches) < 300
 
 
+async def test_records_of_a_damaged_leader_are_asked_for_later_each_time(loops: Loops) -> None:
+    """Its answers have no error, and what is in them fails its CRC each time (seed 672006)."""
+    replica = FakeReplica()
+    replica.error = KafkaError(ErrorCode.CORRUPT_MESSAGE)
+    loops.leader.script = [answer(records=b"x") for _ in range(1_000)]
+    loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(10)
+    times = [at for at, request in loops.leader.fetches if asked(request)]
+    pauses = [later - at for at, later in pairwise(times)]
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == pytest.approx(1, abs=0.1)
+    replica.error = None
+    await asyncio.sleep(2)
+    assert replica.appended
+
+
 async def test_a_diverging_epoch_truncates_without_a_question(loops: Loops) -> None:
     replica = FakeReplica()
 
