@@ -45,6 +45,8 @@ class PositionReset:
     ) -> None:
         """Begin where a partition does that has no offset yet, or none that its leader has.
 
+        After any other error it waits, as applications do.
+
         Args:
             consumer: a poll of which raised ``error``.
             error: any.
@@ -69,6 +71,9 @@ class PositionReset:
                 await consumer.seek_to_beginning(*lost)
             else:
                 await pause(self._stopping, self._retry_backoff_ms)
+        else:
+            # The library raises the same again at once: of a damaged batch 600 times a second.
+            await pause(self._stopping, self._retry_backoff_ms)
 
 
 async def _out_of_leaders_range(consumer: Any, offsets: Mapping[Any, int]) -> list[Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.errors import (
+    CorruptRecordException,
     KafkaTimeoutError,
     NoOffsetForPartitionError,
     NotLeaderForPartitionError,
@@ -149,3 +150,12 @@ async def test_other_errors_move_no_position() -> None:
         await reset.after(consumer, NotLeaderForPartitionError(), {})
 
     assert (consumer.asked, consumer.sought) == (0, [])
+
+
+async def test_after_other_errors_it_waits() -> None:
+    loop = asyncio.get_running_loop()
+    before_s = loop.time()
+
+    await PositionReset(asyncio.Event(), 100).after(_Consumer(), CorruptRecordException(), {})
+
+    assert loop.time() - before_s >= 0.09
