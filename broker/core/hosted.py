@@ -150,6 +150,11 @@ class ReturnedReplicas(NamedTuple):
     """No log of them is left: they are to be made anew."""
     strays: tuple[TopicPartition, ...]
     """Hosted elsewhere or deleted by now, or of a topic made anew: what was found is nobody's."""
+    belonging: tuple[TopicPartition, ...] = ()
+    """The lost ones whose log was in this log dir, and is to be made anew in it.
+
+    One that was never found may have been anywhere: it goes where new replicas go.
+    """
 
 
 class FailedReplicas(NamedTuple):
@@ -355,10 +360,11 @@ class HostedPartitions(Generic[P, L]):
             if tp not in self._idle and rule.takes(tp)
             if offline.log_dir == log_dir or (rule.is_last and offline.log_dir is None)
         )
+        belonging = tuple(tp for tp in lost if self._offline[tp].log_dir == log_dir)
         for tp in lost:
             self._offline[tp] = OfflineReplica(self._offline[tp].topic_id, log_dir, rule.loss)
         released = self.release(tp for tp in taken if rule.takes(tp))
-        return ReturnedReplicas(released, lost, strays)
+        return ReturnedReplicas(released, lost, strays, belonging)
 
     def _is_stray(self, tp: TopicPartition, found: L, rule: ReturnRule) -> bool:
         """Tell whether a log that came back is nobody's any more."""

@@ -91,7 +91,6 @@ class LoadedLogDirs:
             is_unread = state.log_dir_states.is_unread(path)
             state.log_dir_states.revive(path)
             current = {log.topic_partition: log for log in found.logs if not log.is_future}
-            known = {tp: each.log_dir for tp, each in state.hosted.iterate_offline()}
             returned = state.hosted.on_log_dir_returned(
                 path,
                 {tp: self._idle(log_dir, log) for tp, log in current.items()},
@@ -99,10 +98,8 @@ class LoadedLogDirs:
             )
             for _ in range(len(current) - len(returned.strays)):
                 state.log_dir_states.count_log(path)
-            # One that was never found may have been anywhere: it goes where new replicas go.
-            for tp in returned.lost:
-                if known[tp] == path:
-                    state.log_dir_states.prefer(tp, path)
+            for tp in returned.belonging:
+                state.log_dir_states.prefer(tp, path)
             if rule.rate_bytes_per_second < UNLIMITED:
                 state.rebuilds.begin(path, returned.lost, rule.rate_bytes_per_second)
             for tp in returned.strays:
@@ -112,7 +109,9 @@ class LoadedLogDirs:
         logger.info(
             "log dir %s: offline -> online: %d replicas found, %d lost, %d strays",
             path,
-            *map(len, returned),
+            len(returned.found),
+            len(returned.lost),
+            len(returned.strays),
         )
         return returned
 

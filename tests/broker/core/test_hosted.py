@@ -173,7 +173,7 @@ def offline_in(path: str, *tps: TopicPartition) -> HostedPartitions[Hosted, Idle
 def test_logs_of_a_log_dir_that_came_back_wait_and_the_missing_ones_are_lost() -> None:
     hosted = offline_in("/d1", T0, T1)
     returned = hosted.on_log_dir_returned("/d1", {T0: Idle()}, ReturnRule(Loss.ACCEPTED))
-    assert returned == ReturnedReplicas((T0,), (T1,), ())
+    assert returned == ReturnedReplicas((T0,), (T1,), (), belonging=(T1,))
     assert hosted.view(T0) == ReplicaView(
         HostedState.ABSENT, topic_id=ID, log_dir="/d1", failed_epoch=3
     )
@@ -209,6 +209,7 @@ def test_a_log_never_found_is_lost_only_when_no_other_log_dir_is_offline() -> No
         hosted.put_offline(T2, ID, None)
         returned = hosted.on_log_dir_returned("/d1", {}, ReturnRule(is_last=is_last))
         assert returned.lost == lost
+        assert returned.belonging == ()  # It goes where new replicas go.
 
 
 def test_an_old_log_of_a_topic_made_anew_is_a_stray_though_the_new_one_is_offline() -> None:

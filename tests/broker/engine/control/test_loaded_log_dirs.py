@@ -73,7 +73,7 @@ async def test_two_swapped_disks_bring_their_logs_to_each_others_places(lab: Lab
     memory = lab[2].memory
     memory[path], memory[other] = memory[other], memory[path]
     first = await lab[2].bring_back(path, ReturnRule())
-    assert first == ReturnedReplicas((OTHERS,), (ORDERS,), ())
+    assert first == ReturnedReplicas((OTHERS,), (ORDERS,), (), belonging=(ORDERS,))
     second = await lab[2].bring_back(other, ReturnRule())
     assert second == ReturnedReplicas((ORDERS,), (), ())
     assert (await lab.tell(ORDERS, OTHERS))[2] == ErrorCode.NONE
@@ -84,7 +84,7 @@ async def test_two_swapped_disks_bring_their_logs_to_each_others_places(lab: Lab
 async def test_an_empty_disk_is_filled_from_the_leader(lab: Lab) -> None:
     path = await failed_dir(lab)
     returned = await lab[2].bring_back(path, ReturnRule(), is_empty=True)
-    assert returned == ReturnedReplicas((), (ORDERS,), ())
+    assert returned == ReturnedReplicas((), (ORDERS,), (), belonging=(ORDERS,))
     assert (await lab.tell(ORDERS))[2] == ErrorCode.NONE
     assert await lab[2].dir_of() == path
     assert await end_in_sync(lab, 2) == lab[1].disk_bytes()
