@@ -3,7 +3,8 @@
 After healing that is waited for (``still_hosted``, by ``liveness``). In the end nothing lies on the
 disks either that was taken away ``GONE_WITHIN_US`` ago, if nothing stood between the controller and
 the broker since. What a broker set aside as a stray lies there for people. A topic whose replica is
-on a failed log dir is not gone: its deletion waits.
+on a failed log dir, or whose broker is away, is not gone: its deletion waits. So in the end no log
+of a topic that is gone lies anywhere, whatever stood in the way.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def check_unassigned(evidence: Evidence) -> list[Violation]:
     known = {sample.tp: None for sample in samples.partitions}
     return [
         *_gone_too_soon(evidence),
+        *_left_behind(evidence),
         *(
             Violation(
                 NAME,
@@ -67,11 +69,7 @@ def _gone_too_soon(evidence: Evidence) -> Iterator[Violation]:
     samples = evidence.samples
     if SampleSource.COMMITS not in samples.sources:
         return  # Brokers and the controller are not seen in one moment.
-    reassigned = {
-        span.begin.value.topic
-        for span in evidence.spans
-        if isinstance(span.begin.value, Order) and span.begin.function is Function.REASSIGN
-    }
+    reassigned = _reassigned_topics(evidence)
     gone = [each for each in samples.partitions if each.is_gone and each.tp.topic not in reassigned]
     seen: dict[tuple[int, TopicPartition], list[ReplicaSample]] = {
         (broker, each.tp): [] for each in gone for broker in each.replicas
@@ -89,6 +87,36 @@ def _gone_too_soon(evidence: Evidence) -> Iterator[Violation]:
                     f"a failed log dir, {held[-1].log_dir}"
                 )
                 yield Violation(NAME, each.at_us, text)
+
+
+def _left_behind(evidence: Evidence) -> Iterator[Violation]:
+    """Find logs of topics that are gone and were not made anew.
+
+    Where a reassignment was ordered, a broker may have been away when its replica was taken from
+    it, which no deletion waits for (``removals``).
+    """
+    samples = evidence.samples
+    reassigned = _reassigned_topics(evidence)
+    last = {sample.tp: sample for sample in samples.partitions}
+    for log in samples.logs:
+        partition = last.get(log.tp)
+        if partition is None or not partition.is_gone or log.tp.topic in reassigned:
+            continue
+        if log.is_readable and not log.is_future:
+            text = (
+                f"broker {log.broker} has a log of {log.tp} in {log.log_dir}, and the controller "
+                f"took it for gone at {partition.at_us / 1e6:.6f} s"
+            )
+            yield Violation(NAME, samples.ended_us, text)
+
+
+def _reassigned_topics(evidence: Evidence) -> dict[str, None]:
+    """Return the topics that a reassignment was ordered of."""
+    return {
+        span.begin.value.topic: None
+        for span in evidence.spans
+        if isinstance(span.begin.value, Order) and span.begin.function is Function.REASSIGN
+    }
 
 
 def _assigned_since(samples: Samples, begin_us: int) -> dict[tuple[int, TopicPartition], None]:

@@ -113,3 +113,31 @@ def test_real_processes_are_not_seen_in_one_moment() -> None:
     story.samples.sources = (SampleSource.DECISIONS, SampleSource.REPLICAS)
 
     assert _texts(story) == []
+
+
+def _left_behind(*, is_gone: bool = True) -> Story:
+    """A topic is deleted at 2 s, and a log of it is found in the end, at 3 s."""
+    story = Story()
+    story.partition()
+    story.at(2).partition(is_deleted=True, is_gone=is_gone)
+    story.log(1)
+    return story.at(3)
+
+
+def test_no_log_of_a_topic_that_is_gone_is_left_however_soon_the_story_ends() -> None:
+    assert _texts(_left_behind()) == [
+        "broker 1 has a log of orders-0 in d1, and the controller took it for gone at 2.000000 s"
+    ]
+
+
+def test_logs_of_topics_that_are_there_again_or_to_be_deleted_may_be_left() -> None:
+    again = _left_behind()
+    again.partition()
+    assert _texts(again) == []
+    assert _texts(_left_behind(is_gone=False)) == []
+
+
+def test_a_log_that_a_reassignment_may_have_taken_away_may_be_left() -> None:
+    story = _left_behind()
+    story.order(Function.REASSIGN, Order(TP.topic))
+    assert _texts(story) == []
