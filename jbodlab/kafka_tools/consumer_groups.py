@@ -77,9 +77,9 @@ def _run(words: Words, report: Report) -> None:
     action = check_words(words)
     timeout_ms = words.number("timeout", _TIMEOUT_MS)
     if action == "reset-offsets":
-        check_scope(words)
         if not words.given(("dry-run", "execute")):
             report.complain(NO_ACTION)
+        check_scope(words)
     with connect(TOOL, words, (timeout_ms, timeout_ms)) as client:
         _ACTIONS[action](client, words, report)
 

@@ -159,6 +159,11 @@ def test_a_reset_without_order_says_that_it_does_nothing(cluster: FakeCluster):
     result = run(cluster, f"{TOOL} --reset-offsets --group idle --all-topics --to-latest")
     assert result.exit_code == 0
     assert result.stderr.startswith("WARN: No action will be performed")
+    refused = run(cluster, f"{TOOL} --reset-offsets --group idle --to-latest")
+    assert refused.exit_code == 1
+    warning, reason, *_ = refused.stderr.splitlines()
+    assert warning.startswith("WARN: No action will be performed")
+    assert reason == "One of the reset scopes should be defined: --all-topics, --topic."
 
 
 def test_groups_without_members_are_deleted(cluster: FakeCluster, groups: FakeGroups):
