@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from protocol.messages.produce import ProduceRequest
 from protocol.ports import Buffer
 from protocol.wire.table import META
+from simulation.core.rebalances import HEARTBEAT, JOIN_GROUP, Rebalances, group_of, is_nothing_new
 from simulation.core.samples import Misanswer
 
 _SIZE: Final = Struct(">i")
@@ -30,6 +31,9 @@ class _Request(NamedTuple):
     at_us: int
     api_key: int
     correlation_id: int
+    version: int = 0
+    group: str = ""
+    """That it is about, of those that ``Rebalances`` follows."""
 
 
 @dataclass(slots=True)
@@ -71,9 +75,15 @@ class _Frames:
 class Exchange:
     """One connection of Kafka's protocol."""
 
-    def __init__(self, name: str) -> None:
-        """``name`` is for people: who asks whom."""
+    def __init__(self, name: str, rebalances: Rebalances | None = None) -> None:
+        """Begin with nothing asked.
+
+        Args:
+            name: for people: who asks whom.
+            rebalances: of the broker that is asked.
+        """
         self.name = name
+        self._rebalances = rebalances
         self._asked = _Frames()
         self._answered = _Frames()
         self._open: dict[int, _Request] = {}
@@ -87,8 +97,12 @@ class Exchange:
             api_key, version, correlation_id = _HEAD.unpack_from(head)
             is_news = is_news or api_key not in _ROUTINE
             if api_key != _PRODUCE or _wants_answer(head, version):
-                self._open[correlation_id] = _Request(at_us, api_key, correlation_id)
+                group = group_of(head)
+                request = _Request(at_us, api_key, correlation_id, version, group)
+                self._open[correlation_id] = request
                 self.count += 1
+                if group and len(self._open) == 1:
+                    self._begin(request, at_us)
         return is_news
 
     def answered(self, data: Buffer, at_us: int) -> tuple[list[Misanswer], bool]:
@@ -110,7 +124,25 @@ class Exchange:
             is_news = is_news or request.api_key not in _ROUTINE
             if correlation_id != first_id:
                 wrong.append(self._misanswer(request, at_us, "was answered before an earlier one"))
+            self._end(request, head, at_us)
         return wrong, is_news
+
+    def _begin(self, request: _Request, at_us: int) -> None:
+        """Tell who follows groups of a request that nothing stands before any more."""
+        if self._rebalances is not None and request.api_key == JOIN_GROUP:
+            self._rebalances.waits(self.name, request.group, at_us)
+
+    def _end(self, request: _Request, head: bytes, at_us: int) -> None:
+        if self._rebalances is not None and request.group:
+            if request.api_key == JOIN_GROUP:
+                self._rebalances.ended(self.name)
+            elif request.api_key == HEARTBEAT and is_nothing_new(head, request.version):
+                self._rebalances.nothing_new(
+                    self.name, request.group, asked_us=request.at_us, at_us=at_us
+                )
+        first = next(iter(self._open.values()), None)
+        if first is not None and first.group:
+            self._begin(first, at_us)
 
     def unanswered(self, now_us: int, patience_us: int) -> Iterator[Misanswer]:
         """Tell the requests that are open for too long."""

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, Final, Literal, NamedTuple
 
 from protocol.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
+from simulation.core.rebalances import UnheardRebalance
 
 SEEN_WITHIN_US: Final = 20_000
 """What changes while clients work is in the samples of a simulation so much later at most."""
@@ -369,6 +370,7 @@ class Samples:
     gauges: list[GaugeSample] = field(default_factory=list[GaugeSample])
     """One per node and name."""
     misanswers: list[Misanswer] = field(default_factory=list[Misanswer])
+    unheard: list[UnheardRebalance] = field(default_factory=list[UnheardRebalance])
     journals: list[JournalSample] = field(default_factory=list[JournalSample])
     acts_before_sync: list[ActBeforeSync] = field(default_factory=list[ActBeforeSync])
     told_before_sync: list[ToldBeforeSync] = field(default_factory=list[ToldBeforeSync])

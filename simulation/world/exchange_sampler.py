@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from simulation.core.exchanges import Exchange
+from simulation.core.rebalances import Rebalances
 from simulation.core.samples import Samples
 from simulation.world.cluster import SimCluster
 from simulation.world.transport import Segment, Signal, SimTransport
@@ -34,6 +35,9 @@ class ExchangeSampler:
         }
         self._exchanges: dict[int, tuple[Exchange, SimTransport]] = {}
         """By the connection's number, with the server's end."""
+        self._rebalances = {
+            name: Rebalances(self._hears, samples.unheard) for name in self._ports.values()
+        }
 
     @property
     def requests_count(self) -> int:
@@ -48,14 +52,22 @@ class ExchangeSampler:
         """Write down what was never answered, and follow no more."""
         self._loop.network.tap(None)
         for exchange, server in self._exchanges.values():
-            ends = (server, server.peer)
-            if not any(end.is_lost or end.is_mute for end in ends):
+            if _is_whole(server):
                 now_us = self._loop.now_us
                 self._samples.misanswers += exchange.unanswered(now_us, PATIENCE_US)
 
+    def _hears(self, connection: str) -> bool:
+        return any(
+            exchange.name == connection and _is_whole(server)
+            for exchange, server in self._exchanges.values()
+        )
+
     def _on_segment(self, sender: SimTransport, segment: Segment) -> None:
         if isinstance(segment, Signal):
-            self._exchanges.pop(sender.number, None)
+            found = self._exchanges.pop(sender.number, None)
+            if found is not None:
+                for rebalances in self._rebalances.values():
+                    rebalances.ended(found[0].name)
             return
         name = self._ports.get(sender.addresses["sockname"][1])
         if name is not None:
@@ -65,7 +77,8 @@ class ExchangeSampler:
         if name is not None:
             found = self._exchanges.get(sender.number)
             if found is None:
-                exchange = Exchange(f"{sender.process.name} to {name} ({sender.number})")
+                title = f"{sender.process.name} to {name} ({sender.number})"
+                exchange = Exchange(title, self._rebalances[name])
                 found = self._exchanges[sender.number] = (exchange, sender.peer)
             is_news = found[0].asked(segment, self._loop.now_us)
             if is_news and self._on_news is not None:
@@ -79,3 +92,7 @@ class ExchangeSampler:
         self._samples.misanswers += misanswers
         if is_news and self._on_news is not None:
             self._on_news()
+
+
+def _is_whole(server: SimTransport) -> bool:
+    return not any(end.is_lost or end.is_mute for end in (server, server.peer))

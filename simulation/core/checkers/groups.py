@@ -1,7 +1,8 @@
 """Groups of consumers: no partition has two owners, and no answered commit is forgotten.
 
-Nor is one taken under a generation that is over. By the consumer protocol a partition goes to a
-member when the one before has given it back (KIP-848), which it is told in an earlier generation.
+Nor is one taken under a generation that is over. Members hear of a rebalance while another one
+waits for it. By the consumer protocol a partition goes to a member when the one before has given it
+back (KIP-848), which it is told in an earlier generation.
 
 A generation's number comes again only when a group was forgotten: nobody in it and no offsets for
 ``offsets.retention.check.interval.ms``, longer than runs last.
@@ -13,11 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
+from protocol.faults.model import DISK_MODE_NAMES
 from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.history import Assignment, Commit, Function, Kind, Operation, Poll, Txn
+from simulation.core.samples import Samples
 
 NAME: Final = "groups"
 
@@ -49,7 +52,27 @@ class _Groups:
 
 
 def check_groups(evidence: Evidence) -> list[Violation]:
-    """Look at all members' assignments, commits and first reads, in their order."""
+    """Look at what members were told, and at their commits and first reads, in their order."""
+    return [*_unheard(evidence.samples), *_told(evidence)]
+
+
+def _unheard(samples: Samples) -> Iterator[Violation]:
+    """Find rebalances of which a member did not hear that asked, though nothing was in its way."""
+    for each in samples.unheard:
+        is_disturbed = any(
+            fault.begin_us <= each.at_us and (fault.end_us is None or each.since_us <= fault.end_us)
+            for fault in samples.faults
+            if fault.what not in DISK_MODE_NAMES
+        )
+        if not is_disturbed:
+            text = (
+                f"{each.member} was told twice that nothing is new in group {each.group}, and "
+                f"{each.waits} has waited to join it since {samples.told_time(each.since_us)}"
+            )
+            yield Violation(NAME, each.at_us, text)
+
+
+def _told(evidence: Evidence) -> list[Violation]:
     forgiven = evidence.forgiven
     if any(tp.topic == CONSUMER_OFFSETS for tp in forgiven):
         return []  # What groups were told may be lost.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from protocol.ids import TopicPartition
 from simulation.core.checkers.groups import check_groups
 from simulation.core.history import Assignment, Commit, Function, Poll, Read, Txn
-from simulation.core.samples import Damage
+from simulation.core.rebalances import UnheardRebalance
+from simulation.core.samples import Damage, FaultSample
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 OTHER = TopicPartition("orders", 1)
@@ -161,3 +162,32 @@ def test_a_member_that_joins_anew_or_hears_late_gives_nothing_back() -> None:
     story.told("one", 4, asked_s=12)
 
     assert story.texts == []
+
+
+def _unheard() -> Story:
+    story = Story()
+    since_us = 2 * SECOND_US
+    story.samples.unheard.append(UnheardRebalance(4 * SECOND_US, since_us, "first", "second", "g"))
+    return story
+
+
+def test_a_member_that_hears_of_no_rebalance_is_told() -> None:
+    story = _unheard()
+    story.samples.faults.append(FaultSample(0, None, "broker-1", "d1", what="eio"))
+    (violation,) = check_groups(story.evidence)
+    assert violation.at_us == 4 * SECOND_US
+    assert violation.text == (
+        "first was told twice that nothing is new in group g, and second has waited to join it "
+        "since 2.000000 s"
+    )
+
+
+def test_faults_of_the_network_and_of_requests_keep_members_from_hearing() -> None:
+    for what in ("latency", "hold"):
+        for end_us in (None, 3 * SECOND_US):
+            story = _unheard()
+            story.samples.faults.append(FaultSample(0, end_us, "", what=what))
+            assert check_groups(story.evidence) == []
+    over = _unheard()
+    over.samples.faults.append(FaultSample(0, SECOND_US, "", what="latency"))
+    assert len(check_groups(over.evidence)) == 1
