@@ -15,7 +15,7 @@ from broker.engine.state import EngineState
 from controller.core.phases import PartitionPhase, ReplicaPhase
 from controller.core.run_state import RunState
 from controller.core.state import ClusterState
-from protocol.ids import NO_LEADER, TopicPartition
+from protocol.ids import NO_LEADER, TopicPartition, listed
 
 
 def contradictions_of_broker(engine: Engine, decided: ClusterState) -> Iterator[str]:
@@ -34,6 +34,17 @@ def contradictions_of_broker(engine: Engine, decided: ClusterState) -> Iterator[
         if not decided.is_being_deleted(tp.topic) and decided.find(tp) is not None:
             yield from _of_replica(who, tp, replica, decided)
     yield from _of_metadata(who, state, decided)
+
+
+def leftovers_of_broker(engine: Engine, decided: ClusterState) -> Iterator[str]:
+    """Give the logs of one broker that wait for a word of the controller, and will hear none."""
+    for tp, log in engine.state.hosted.iterate_idle():
+        partition = decided.find(tp)
+        if partition is None or engine.state.broker_id not in partition.replicas:
+            yield (
+                f"broker {engine.state.broker_id} has a log of {tp} in {log.log_dir}, which is no "
+                f"replica of its, and is not told to delete it"
+            )
 
 
 def contradictions_of_controller(state: ClusterState, run: RunState) -> Iterator[str]:
@@ -59,6 +70,13 @@ def contradictions_of_controller(state: ClusterState, run: RunState) -> Iterator
             yield (
                 f"the controller waits for an answer of broker {broker}: it was sent request "
                 f"{progress.sent} and has answered {progress.answered}"
+            )
+    for broker in reachable:
+        removed = state.removed.get(broker, {})
+        if removed and not state.brokers[broker].offline_log_dirs:
+            yield (
+                f"the controller waits for broker {broker} to delete {listed(list(removed))}, "
+                "which reassignments took from it"
             )
     yield from _of_phases(state, run)
 

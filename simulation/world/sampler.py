@@ -31,6 +31,7 @@ from simulation.world.cluster import SimCluster
 from simulation.world.contradictions import (
     contradictions_of_broker,
     contradictions_of_controller,
+    leftovers_of_broker,
 )
 from simulation.world.controller_sampler import ControllerSampler
 from simulation.world.drive_sampler import DriveSampler
@@ -177,6 +178,8 @@ class Sampler:
             engine = None if node.broker is None else node.broker.broker_control.engine
             if engine is not None and node.is_up and not node.is_paused:
                 found += contradictions_of_broker(engine, controller.state)
+                if not self.samples.journal_edits_us:  # What a journal forgot is kept for people.
+                    found += leftovers_of_broker(engine, controller.state)
 
     async def _compare_journal(self) -> None:
         """Compare as soon as both agree, or when they should: decisions may be on their way."""

@@ -5,6 +5,7 @@ another.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -12,10 +13,11 @@ from broker.engine.engine import Engine
 from broker.engine.replica import Replica
 from controller.app import Controller
 from controller.core.phases import PartitionPhase, ReplicaPhase
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, TopicPartition
 from simulation.world.contradictions import (
     contradictions_of_broker,
     contradictions_of_controller,
+    leftovers_of_broker,
 )
 from tests.mutations.trial import TP, Trial
 
@@ -121,6 +123,28 @@ async def test_a_follower_that_has_no_session_is_told() -> None:
     ]
 
 
+async def test_a_log_that_is_no_replica_and_is_not_deleted_is_told() -> None:
+    engine, controller = await _at_rest(broker=2)
+    assert list(leftovers_of_broker(engine, controller.state)) == []
+    replica = engine.state.hosted.online_replica(TP)
+    assert replica is not None
+    gone = TopicPartition("gone", 0)
+    engine.state.hosted.put_idle(gone, replica.log)
+
+    assert list(leftovers_of_broker(engine, controller.state)) == [
+        f"broker 2 has a log of gone-0 in {replica.log_dir}, which is no replica of its, and is "
+        "not told to delete it"
+    ]
+
+
+async def test_who_has_a_failed_log_dir_deletes_what_was_taken_away_when_that_is_back() -> None:
+    _, controller = await _at_rest()
+    _take_away(controller)
+    broker = controller.state.brokers[2]
+    controller.state.brokers[2] = replace(broker, offline_log_dirs=broker.log_dirs[:1])
+    assert list(contradictions_of_controller(controller.state, controller.run_state)) == []
+
+
 def _lose_hosted(controller: Controller) -> None:
     del controller.state.hosted[2][TP]
 
@@ -135,6 +159,10 @@ def _lose_a_heartbeat(controller: Controller) -> None:
 
 def _lose_an_answer(controller: Controller) -> None:
     controller.run_state.channels[1].answered -= 1
+
+
+def _take_away(controller: Controller) -> None:
+    controller.state.removed[2] = {TP: None}
 
 
 def _miss_a_partition(controller: Controller) -> None:
@@ -152,6 +180,7 @@ def _miss_a_replica(controller: Controller) -> None:
         (_reassign, "the partitions being reassigned of the controller are"),
         (_lose_a_heartbeat, "the brokers that send heartbeats of the controller are"),
         (_lose_an_answer, "the controller waits for an answer of broker 1: it was sent request"),
+        (_take_away, "the controller waits for broker 2 to delete orders-0, which reassignments"),
         (_miss_a_partition, "the controller has orders-0 with leader 1 in phase OFFLINE"),
         (_miss_a_replica, "the controller has the replica of orders-0 on broker 2 in phase"),
     ],
