@@ -88,6 +88,10 @@ def main(
         click.echo(str(error), err=True)
         sys.exit(ExitCode.TIMED_OUT)
     click.echo(json.dumps(_as_json(outcome), indent=1)) if as_json else _print(outcome)
+    if not outcome.is_clean:
+        for client, lines in outcome.said.items():
+            for line in lines:
+                click.echo(f"{client}: {line}", err=True)
     sys.exit(ExitCode.OK if outcome.is_clean else ExitCode.VIOLATION)
 
 

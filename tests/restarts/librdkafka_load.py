@@ -25,7 +25,9 @@ CONFIG = {
     "message.timeout.ms": 0,
     "reconnect.backoff.ms": 50,
     "reconnect.backoff.max.ms": 500,
-    "log_level": 2,
+    # When it begins another epoch, and why: `said_of_epochs` of ``loads``.
+    "log_level": 7,
+    "debug": "eos",
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,9 @@ from tests.restarts.script import Told, told_of
 PARTITIONS = 3
 """Of each topic: one is led by each broker where nothing moved."""
 END_S = 180
+_OF_EPOCHS = re.compile(r"IDEMPSTATE|epoch bump|Epoch:[1-9]|[Ff]atal")
+"""What librdkafka writes of another epoch, in which it sends again what was not answered."""
+LINES_MAX = 40
 _JAVA = Path(__file__).with_name("JavaLoad.java")
 _FAST_JVM = ("-Xmx256m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
 
@@ -75,6 +79,11 @@ class Load:
                 words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
             )
         self._reader.start()
+
+    def said_of_epochs(self) -> list[str]:
+        """Return what it wrote of producer epochs: why a record may be there twice."""
+        lines = self._errors.read_text(errors="replace").splitlines()
+        return [line for line in lines if _OF_EPOCHS.search(line)][-LINES_MAX:]
 
     @property
     def acked(self) -> dict[tuple[str, int], int]:

@@ -59,6 +59,9 @@ class Outcome:
     )
     """By client and topic."""
 
+    said: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    """By client, what its library wrote of producer epochs."""
+
     @property
     def is_clean(self) -> bool:
         """Whether no producer failed and no record was lost, doubled or disordered."""
@@ -130,6 +133,7 @@ class Rounds:
         bootstrap = ",".join(self._cluster.bootstrap_servers)
         for load in self._loads:
             verdicts = self.outcome.verdicts[load.client] = {}
+            self.outcome.said[load.client] = load.said_of_epochs()
             for topic in load.topics:
                 ended = [told for told in load.ended if told.place[0] == topic]
                 # A fatal error is told once for both topics and stands with the first.
