@@ -38,3 +38,11 @@ def distinct_rows(rows: DataFrame, table: str) -> DataFrame:
         if field.name not in key
     ]
     return rows.groupBy(*by_time).agg(*others).select(*rows.columns)
+
+
+def has_copies(rows: DataFrame, table: str) -> bool:
+    """Tell whether several rows of ``table`` may have one key: whether a hash of it repeats."""
+    key = F.xxhash64(*c.RUN, *KEYS[table]).alias("key")
+    repeats = F.count(F.lit(1)) > F.count_distinct("key")
+    [found] = rows.select(key).agg(repeats.alias("has_copies")).collect()
+    return found["has_copies"]

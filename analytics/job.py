@@ -13,7 +13,7 @@ from functools import partial, reduce
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import Column, DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 
 from analytics import columns as c
@@ -27,7 +27,7 @@ from analytics.clean import (
     plain_rows,
     unknown_columns,
 )
-from analytics.distinct import distinct_rows
+from analytics.distinct import distinct_rows, has_copies
 from analytics.facts.all_facts import FACTS
 from analytics.facts.buckets import bucket_for
 from analytics.findings import RowDict
@@ -61,6 +61,8 @@ AT_ONCE: Final = 4
 PAGE: Final = "report.html"
 PAGE_ROWS_MAX: Final = 30_000
 """Of one fact of the run that the pictures show."""
+_EXTREMES: Final = "extremes"
+"""The step whose outcome is the longest and the latest run."""
 _STORED: Final = tuple(f"stored/{table}" for table in TABLE_SCHEMAS)
 """Steps that parse and store the rows of a metric table."""
 
@@ -171,15 +173,22 @@ def _facts_steps(tables: Tables, wanted: Wanted) -> dict[str, Step]:
         f"facts/{name}": Step(partial(_write_facts, tables, f"facts/{name}", step), step.needs)
         for name, step in found.items()
     }
-    steps[BUCKET] = Step(lambda: wanted.bucket) if wanted.bucket else Step(_suited, ("runs",))
+    steps[_EXTREMES] = Step(_extremes, ("runs",))
+    steps[BUCKET] = Step(lambda: wanted.bucket) if wanted.bucket else Step(_suited, (_EXTREMES,))
     return steps
 
 
-def _suited(runs: DataFrame) -> str:
+def _suited(extremes: Row) -> str:
     """Return the bucket that suits the longest run."""
-    longest = F.max(F.col(c.LAST_MS) - F.col(c.FIRST_MS)).alias("longest")
-    [found] = runs.agg(longest).collect()
-    return bucket_for(found["longest"] or 0)
+    return bucket_for(extremes["longest_ms"] or 0)
+
+
+def _extremes(runs: DataFrame) -> Row:
+    """Return longest_ms (of the longest run) and latest (its columns.RUN); nulls without a run."""
+    longest = F.max(F.col(c.LAST_MS) - F.col(c.FIRST_MS)).alias("longest_ms")
+    latest = F.max_by(F.struct(*c.RUN), c.LAST_MS).alias("latest")
+    [found] = runs.agg(longest, latest).collect()
+    return found
 
 
 def _plan(spark: SparkSession, plan: str) -> DataFrame:
@@ -197,17 +206,15 @@ def _remember(folding: Folding, tables: Tables) -> None:
 def _shown(made: Mapping[str, Any]) -> Rows:
     """Return what the report and its page show: all results, and facts of the latest run."""
     facts = [name for name in (*SHOWN_FACTS, SLOWNESS) if f"facts/{name}" in made]
-    is_latest = _is_latest(made["runs"]) if facts else F.lit(1) == 1
+    is_latest = _is_latest(made[_EXTREMES]) if facts else F.lit(1) == 1
     return {name: made[name] for name in RESULTS if name in made} | {
         name: made[f"facts/{name}"].where(is_latest) for name in facts
     }
 
 
-def _is_latest(runs: DataFrame) -> Column:
+def _is_latest(extremes: Row) -> Column:
     """Return the condition that a row is of the latest run; of none where there is none."""
-    last = F.max_by(F.struct(*c.RUN), c.LAST_MS).alias("last")
-    [found] = runs.agg(last).collect()
-    latest = found["last"] or dict.fromkeys(c.RUN)
+    latest = extremes["latest"] or dict.fromkeys(c.RUN)
     conditions = [F.col(name) == F.lit(latest[name]) for name in c.RUN]
     return reduce(lambda one, other: one & other, conditions)
 
@@ -235,21 +242,31 @@ def _store_rows(folding: Folding, tables: Tables, table: str) -> _Stored:
     """Parse the lines of one table and write its good rows, with those that are known.
 
     Once, as long as all lines are just as brokers write them; a table that has others is parsed a
-    second time, with every column of those looked at.
+    second time, with every column of those looked at. So is a large table with rows that are there
+    twice: to find out that there are none takes less than to sort all rows by their key.
     """
     lines = tables.gathered(folding.source.lines_of(table))
     known = folding.rows.get(table)
-    stored = _written(tables, table, lines, known, is_plain_only=True)
-    if not stored.counts.is_odd:
+    write = partial(_written, tables, table, lines, known)
+    is_large = known is None and not tables.in_one_task
+    stored = write(is_plain_only=True, is_distinct=is_large)
+    is_odd = stored.counts.is_odd
+    if not is_odd and not (is_large and has_copies(stored.rows, table)):
         return stored
     tables.forget(f"rows/{table}")
-    return _written(tables, table, lines, known, is_plain_only=False)
+    return write(is_plain_only=not is_odd, is_distinct=False)
 
 
 def _written(
-    tables: Tables, table: str, lines: DataFrame, known: DataFrame | None, *, is_plain_only: bool
+    tables: Tables,
+    table: str,
+    lines: DataFrame,
+    known: DataFrame | None,
+    *,
+    is_plain_only: bool,
+    is_distinct: bool,
 ) -> _Stored:
-    """Write rows and count them in the same Spark job."""
+    """Write rows and count them in the same Spark job; each once, unless they are distinct."""
     parsed, distinct = Observation(), Observation()
     one, plain = F.count(F.lit(1)), F.count_if(is_plain())
     seen = (native_lines if is_plain_only else parsed_lines)(lines, table)
@@ -257,8 +274,9 @@ def _written(
     kept = (plain_rows if is_plain_only else good_rows)(seen, table)
     if known is not None:
         kept = kept.unionByName(tables.gathered(known))
-    kept = distinct_rows(kept, table).observe(distinct, one.alias("distinct"))
-    rows = tables.write_rows(f"rows/{table}", kept)
+    if not is_distinct:
+        kept = distinct_rows(kept, table)
+    rows = tables.write_rows(f"rows/{table}", kept.observe(distinct, one.alias("distinct")))
     # Nothing is told of a table that nobody wrote.
     return _Stored(
         lines, rows, Counts(**dict.fromkeys(Counts._fields, 0) | parsed.get | distinct.get)

@@ -46,6 +46,8 @@ _FOR_LITTLE: Final = {
     "spark.sql.autoBroadcastJoinThreshold": "-1",
     "spark.sql.ui.explainMode": "simple",
 }
+_OPEN_FILES: Final = {"spark.sql.maxConcurrentOutputFileWriters": "16"}
+"""Of a task that writes rows by run and day: of one file at a time, it sorts the rows before."""
 _SHUFFLED: Final = "spark.sql.shuffle.partitions"
 _SHUFFLED_BYTES: Final = 32 << 20
 """Of a dump, for each task of a shuffle: of 200, Spark's own number, each writes 200 files."""
@@ -192,7 +194,7 @@ def suited_to(spark: SparkSession, size_bytes: int | None) -> Generator[bool]:
         yield False
         return
     is_small = size_bytes <= SMALL_BYTES_MAX
-    wanted = _FOR_LITTLE if is_small else _for_much(spark, size_bytes)
+    wanted = _OPEN_FILES | (_FOR_LITTLE if is_small else _for_much(spark, size_bytes))
     before = {name: spark.conf.get(name) for name in wanted}
     try:
         for name, value in wanted.items():

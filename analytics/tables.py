@@ -30,17 +30,18 @@ class Tables:
         Args:
             spark: what writes.
             out: folder on any file system that Hadoop knows.
-            in_one_task: whether each table is so small that one task makes it: what is read again
-                is one partition then, and whatever comes from it needs no shuffle.
+            in_one_task: whether each table is so small that one task makes it: it is one partition
+                then, kept in memory, and whatever comes from it needs no shuffle and no file.
         """
         self._spark = spark
-        self._in_one_task = in_one_task
+        self.in_one_task = in_one_task
         # Asked for by its whole name: Java looks for "org" alone in each of Spark's packages.
         context: Any = spark.sparkContext
         self._path = getattr(context._jvm, "org.apache.hadoop.fs.Path")  # noqa: SLF001
         self._out = out
         self._beside = f"{out}/_writing-{uuid4().hex[:8]}"
         self._written: dict[str, StructType] = {}
+        self._kept: dict[str, DataFrame] = {}
         self._files: list[str] = []
 
     def write_rows(self, name: str, rows: DataFrame) -> DataFrame:
@@ -50,13 +51,15 @@ class Tables:
     def write_by_day(self, name: str, rows: DataFrame, at: Column) -> DataFrame:
         """Do as ``write_rows`` with rows of any kind; ``at`` is a timestamp."""
         dated = rows.withColumn(c.DAY, F.date_format(at, "yyyy-MM-dd"))
+        dated = self._computed(name, self.gathered(dated))
         writer = dated.write.partitionBy(*PARTITIONED_BY).option("compression", "snappy")
         writer.parquet(self._begin(name, dated))
         return self.stored(name).select(*rows.columns)
 
     def write(self, name: str, table: DataFrame) -> None:
         """Write a result as one file, in its order."""
-        table.coalesce(1).write.parquet(self._begin(name, table))
+        one = self._computed(name, table.coalesce(1))
+        one.write.parquet(self._begin(name, one))
 
     def write_text(self, name: str, text: str) -> None:
         """Write one file of text, in the place of the last run's when tables are published."""
@@ -72,16 +75,19 @@ class Tables:
     def forget(self, name: str) -> None:
         """Take back a table that was written, to write it anew."""
         del self._written[name]
+        self._kept.pop(name, None)
         self._delete(f"{self._beside}/{name}")
 
     def stored(self, name: str) -> DataFrame:
         """Return a table that was written and is not published yet, without a look at its files."""
+        if name in self._kept:
+            return self._kept[name]
         stored = self._spark.read.schema(self._written[name]).parquet(f"{self._beside}/{name}")
         return self.gathered(stored)
 
     def gathered(self, rows: DataFrame) -> DataFrame:
         """Return ``rows`` in one partition if tables are small, else as they are."""
-        return rows.coalesce(1) if self._in_one_task else rows
+        return rows.coalesce(1) if self.in_one_task else rows
 
     def has(self, name: str) -> bool:
         """Tell whether a table was written."""
@@ -99,6 +105,13 @@ class Tables:
     def discard(self) -> None:
         """Remove what was written and not published."""
         self._delete(self._beside)
+
+    def _computed(self, name: str, table: DataFrame) -> DataFrame:
+        """Compute a small table and keep its rows: to read them from a file takes longer."""
+        if not self.in_one_task:
+            return table
+        self._kept[name] = table.localCheckpoint()
+        return self._kept[name]
 
     def _begin(self, name: str, table: DataFrame) -> str:
         self._written[name] = table.schema

@@ -1,8 +1,9 @@
 """The same report by one worker and by two: ``python -m benchmarks.analytics_cluster``.
 
 A standalone cluster runs on loopback, each worker with one core; the driver and the workers share
-this machine. The first report of each cluster warms Java up, the later ones count. Two workers
-cannot be quicker than half of what they and the driver take of the processor.
+this machine. The first reports of each cluster warm Java up, the later ones count: each worker's
+Java compiles all code for itself, over several reports. Two workers cannot be quicker than half of
+what they and the driver take of the processor.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -39,22 +41,23 @@ class Took(NamedTuple):
 
 @click.command()
 @click.option("--rows", default=200_000, show_default=True, help="Of the made-up dump.")
-@click.option("--rounds", default=2, show_default=True, help="Reports after the first.")
+@click.option("--warm-up", default=3, show_default=True, help="Reports that do not count.")
+@click.option("--rounds", default=2, show_default=True, help="Reports that count.")
 @click.option("--parts", default=4, show_default=True, help="Tasks of a shuffle.")
-def main(*, rows: int, rounds: int, parts: int) -> None:
+def main(*, rows: int, warm_up: int, rounds: int, parts: int) -> None:
     """Measure reports without answers and pictures (--plain) by one worker and by two."""
     find_java()
     os.environ.update(spark_environment())
     os.environ["PYSPARK_SUBMIT_ARGS"] = f"--conf spark.sql.shuffle.partitions={parts} pyspark-shell"
     with tempfile.TemporaryDirectory(prefix="jbodlab-cluster-") as folder:
         written = write_made_up_dump(Path(folder, "dump"), rows)
-        walls_s = [_shown_s(Path(folder), written, workers, rounds) for workers in WORKERS]
+        took = partial(_took, Path(folder), warm_up=warm_up, rounds=rounds)
+        walls_s = [_shown_s(written, workers, took(workers)) for workers in WORKERS]
     click.echo(f"two are {walls_s[0] / walls_s[1]:.2f} times as fast as one")
 
 
-def _shown_s(folder: Path, written: int, workers: int, rounds: int) -> float:
-    """Measure so many workers and say what the quickest report took; return its seconds."""
-    took = min(_reports(folder, workers, rounds)[1:])
+def _shown_s(written: int, workers: int, took: Took) -> float:
+    """Say what the quickest report by so many workers took; return its seconds."""
     click.echo(
         f"{written:,} rows, {workers} worker(s) of one core: {took.wall_s:.1f} s, "
         f"in which tasks ran for {took.tasks_s:.1f} s; "
@@ -63,12 +66,12 @@ def _shown_s(folder: Path, written: int, workers: int, rounds: int) -> float:
     return took.wall_s
 
 
-def _reports(folder: Path, workers: int, rounds: int) -> list[Took]:
-    """Make the report that warms Java up and ``rounds`` more."""
+def _took(folder: Path, workers: int, *, warm_up: int, rounds: int) -> Took:
+    """Make the reports that warm Java up and ``rounds`` more; return what the quickest took."""
     with spark_cluster(folder / "executors", workers) as cluster:
         spark = start_session(cluster.url)
         try:
-            return [_report(spark, folder) for _ in range(rounds + 1)]
+            return min([_report(spark, folder) for _ in range(warm_up + rounds)][warm_up:])
         finally:
             spark.stop()
 

@@ -64,13 +64,19 @@ def _seen_steps(rows: DataFrame) -> DataFrame:
 
 
 def _every_step(seen: DataFrame) -> DataFrame:
-    """Add the cluster's steps that a failure did not come to."""
-    wanted = F.explode(F.array(*[F.lit(step.value) for step in _OF_CLUSTER])).alias(c.STEP)
-    every = seen.select(*_FAILURE).distinct().select(*_FAILURE, wanted)
-    both = seen.unionByName(every, allowMissingColumns=True)
-    # Of a step that was seen there is one row with values, and perhaps one of nulls.
-    values = [F.max(name).alias(name) for name in seen.columns if name not in (*_FAILURE, c.STEP)]
-    return both.groupBy(*_FAILURE, c.STEP).agg(*values)
+    """Add the cluster's steps that a failure did not come to, as nulls."""
+    values = [name for name in seen.columns if name not in (*_FAILURE, c.STEP)]
+    # Out of one map per failure: a union would make twice what steps come from.
+    entries = F.collect_list(F.struct(c.STEP, F.struct(*values)))
+    wanted = F.array(*[F.lit(step.value) for step in _OF_CLUSTER])
+    step = F.explode(F.array_union(wanted, F.map_keys("seen"))).alias(c.STEP)
+    return (
+        seen.groupBy(*_FAILURE)
+        .agg(F.map_from_entries(entries).alias("seen"))
+        .select(*_FAILURE, step, "seen")
+        .select(*_FAILURE, c.STEP, F.try_element_at("seen", F.col(c.STEP)).alias("of_step"))
+        .select(*_FAILURE, c.STEP, *[f"of_step.{name}" for name in values])
+    )
 
 
 def failovers(steps: DataFrame) -> DataFrame:

@@ -32,8 +32,8 @@ def log_dirs(rows: DataFrame, replicas: DataFrame) -> DataFrame:
     """
     total = F.col(f"last.{c.TOTAL_BYTES}")
     return (
-        _last_states(rows)
-        .join(append_rates(rows), on=_KEY, how="left")
+        _by_log_dir(rows)
+        .withColumn("run_end_ms", F.max(f"last.{c.AT_MS}").over(Window.partitionBy(*c.RUN)))
         .join(replicas_by_log_dir(replicas), on=_KEY, how="left")
         .select(
             *_KEY,
@@ -44,24 +44,9 @@ def log_dirs(rows: DataFrame, replicas: DataFrame) -> DataFrame:
             F.coalesce(c.LEADER_COUNT, F.lit(0)).alias(c.LEADER_COUNT),
             F.coalesce(c.LAG_MAX, F.lit(0)).alias(c.LAG_MAX),
             c.QUEUE_DEPTH_MAX,
-            c.APPEND_BYTES_PER_S,
+            _append_rate(),
         )
         .orderBy(*_KEY)
-    )
-
-
-def _last_states(rows: DataFrame) -> DataFrame:
-    # The counters come second: of two rows in one millisecond the later one is taken.
-    order = [c.AT_MS, c.BROKER_EPOCH, c.APPEND_COUNT_TOTAL, c.APPEND_BYTES_TOTAL]
-    of_run = Window.partitionBy(*c.RUN)
-    return (
-        rows.groupBy(*_KEY)
-        .agg(
-            F.max(F.struct(*order, *_LAST_COLUMNS)).alias("last"),
-            F.max(c.QUEUE_DEPTH_COUNT).alias(c.QUEUE_DEPTH_MAX),
-            F.max(c.INTERVAL_MS).alias(c.INTERVAL_MS),
-        )
-        .withColumn("run_end_ms", F.max(f"last.{c.AT_MS}").over(of_run))
     )
 
 
@@ -71,27 +56,37 @@ def _state() -> Column:
     return F.when(is_stale, "stale").when(F.col(f"last.{c.ONLINE}"), "online").otherwise("offline")
 
 
-def append_rates(rows: DataFrame) -> DataFrame:
-    """Input: LogDirRow. Output: run, broker_id, log_dir, append_bytes_per_s.
+def _append_rate() -> Column:
+    rate = F.col("growth") * 1000 / F.col(c.DURATION_MS)
+    return F.when(F.col(c.DURATION_MS) > 0, rate).alias(c.APPEND_BYTES_PER_S)
 
-    Summed over broker epochs, within which a counter that falls began again at 0.
+
+def _by_log_dir(rows: DataFrame) -> DataFrame:
+    """Return the last sample of each log dir, and what it grew by within broker epochs.
+
+    In an epoch a counter that falls began again at 0. Rows are sorted once for both.
     """
     epoch = [*_KEY, c.BROKER_EPOCH]
     by_time = Window.partitionBy(*epoch).orderBy(c.AT_MS, c.APPEND_BYTES_TOTAL)
     before, now = F.lag(c.APPEND_BYTES_TOTAL).over(by_time), F.col(c.APPEND_BYTES_TOTAL)
     growth = F.when(now >= before, now - before).when(now < before, now).otherwise(0)
-    duration = F.max(c.AT_MS) - F.min(c.AT_MS)
+    # The counters come second: of two rows in one millisecond the later one is taken.
+    order = [c.AT_MS, c.BROKER_EPOCH, c.APPEND_COUNT_TOTAL, c.APPEND_BYTES_TOTAL]
+    largest = [c.QUEUE_DEPTH_MAX, c.INTERVAL_MS]
     by_epoch = (
-        rows.select(*epoch, c.AT_MS, growth.alias("growth"))
+        rows.select("*", growth.alias("growth"))
         .groupBy(*epoch)
-        .agg(F.sum("growth").alias("growth"), duration.alias(c.DURATION_MS))
+        .agg(
+            F.max(F.struct(*order, *_LAST_COLUMNS)).alias("last"),
+            F.max(c.QUEUE_DEPTH_COUNT).alias(c.QUEUE_DEPTH_MAX),
+            F.max(c.INTERVAL_MS).alias(c.INTERVAL_MS),
+            F.sum("growth").alias("growth"),
+            (F.max(c.AT_MS) - F.min(c.AT_MS)).alias(c.DURATION_MS),
+        )
     )
-    by_log_dir = by_epoch.groupBy(*_KEY).agg(
-        F.sum("growth").alias("growth"), F.sum(c.DURATION_MS).alias(c.DURATION_MS)
-    )
-    rate = F.col("growth") * 1000 / F.col(c.DURATION_MS)
-    return by_log_dir.select(
-        *_KEY, F.when(F.col(c.DURATION_MS) > 0, rate).alias(c.APPEND_BYTES_PER_S)
+    return by_epoch.groupBy(*_KEY).agg(
+        *[F.max(name).alias(name) for name in ("last", *largest)],
+        *[F.sum(name).alias(name) for name in ("growth", c.DURATION_MS)],
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analytics import columns as c
@@ -26,11 +26,13 @@ def requests(rows: DataFrame) -> DataFrame:
         F.max(c.MAX_US).alias(c.MAX_US),
         F.sum(c.RECEIVED_BYTES).alias(c.RECEIVED_BYTES),
         F.sum(c.SENT_BYTES).alias(c.SENT_BYTES),
+        F.min(F.col(c.AT_MS) - F.col(c.INTERVAL_MS)).alias(c.FIRST_MS),
+        F.max(c.AT_MS).alias(c.LAST_MS),
     )
     rate = F.col(c.REQUEST_COUNT) * 1000 / F.col(c.DURATION_MS)
     return (
-        by_api.where(F.col(c.REQUEST_COUNT) > 0)
-        .join(F.broadcast(_covered_time(rows)), on=_BROKER, how="inner")
+        by_api.withColumn(c.DURATION_MS, _covered_time())
+        .where(F.col(c.REQUEST_COUNT) > 0)
         .select(
             *_BROKER,
             c.API,
@@ -47,6 +49,6 @@ def requests(rows: DataFrame) -> DataFrame:
     )
 
 
-def _covered_time(rows: DataFrame) -> DataFrame:
-    begin = F.min(F.col(c.AT_MS) - F.col(c.INTERVAL_MS))
-    return rows.groupBy(*_BROKER).agg((F.max(c.AT_MS) - begin).alias(c.DURATION_MS))
+def _covered_time() -> Column:
+    of_broker = Window.partitionBy(*_BROKER)
+    return F.max(c.LAST_MS).over(of_broker) - F.min(c.FIRST_MS).over(of_broker)

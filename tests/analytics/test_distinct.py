@@ -1,6 +1,6 @@
 from pyspark.sql import SparkSession
 
-from analytics.distinct import KEYS, distinct_rows
+from analytics.distinct import KEYS, distinct_rows, has_copies
 from analytics.schema import TABLE_SCHEMAS
 from protocol.metrics.rows import TABLE_OF_ROW, RowOrigin
 from tests.analytics.frames import REQUEST, SAMPLES, changed, frame_of
@@ -27,3 +27,10 @@ def test_rows_are_told_apart_by_the_whole_key_and_keep_their_columns(spark: Spar
     assert {field.name: field.metadata for field in kept.schema} == units
     assert any(units.values())
     assert sorted(kept.collect()) == sorted(frame.limit(len(rows)).collect())
+
+
+def test_copies_are_found_by_the_key_alone(spark: SparkSession) -> None:
+    rows = [REQUEST, changed(REQUEST, api="Fetch"), changed(REQUEST, broker_id=2)]
+    assert not has_copies(frame_of(spark, "request", rows), "request")
+    assert has_copies(frame_of(spark, "request", [*rows, changed(REQUEST, p50_us=1)]), "request")
+    assert not has_copies(frame_of(spark, "request", []), "request")

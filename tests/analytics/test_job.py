@@ -137,6 +137,20 @@ def test_a_dump_becomes_tables_and_what_does_not_fit_is_kept(
     ]
 
 
+@pytest.mark.sampled_among("whole reports", kept=0)
+def test_a_copied_file_of_a_dump_that_is_not_known_to_be_small_counts_once(
+    spark_in_production: SparkSession, viewed: str, tmp_path: Path
+) -> None:
+    dump = tmp_path / "dump"
+    write_dump(dump, SAMPLES)
+    write_dump(dump, [REPLICA, changed(REPLICA, at_ms=2000)], node=3)
+    report = run_job(spark_in_production, f"{viewed}/dump", str(tmp_path / "out"), Wanted())
+    assert report.row_counts["replica"] == 2
+    assert {table for table, count in report.duplicate_counts.items() if count} == {"replica"}
+    rows = spark_in_production.read.parquet(str(tmp_path / "out" / "rows" / "replica"))
+    assert sorted(row[c.AT_MS] for row in rows.collect()) == [1000, 2000]
+
+
 def test_an_empty_dump_leaves_the_tables_of_the_last_run(
     spark: SparkSession, tmp_path: Path
 ) -> None:

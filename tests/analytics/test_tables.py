@@ -47,6 +47,19 @@ def test_small_tables_are_read_again_in_one_partition_and_summed_without_a_shuff
     assert picked(summed, "sum(at_ms)") == [(15,)]
 
 
+def test_small_tables_are_kept_and_not_read_from_their_files(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = Tables(spark, str(tmp_path), in_one_task=True)
+    tables.write("t", made(spark, [(1,)], "value int"))
+    assert tables.stored("t").inputFiles() == []
+    tables.publish()
+    assert picked(spark.read.parquet(str(tmp_path / "t")), "value") == [(1,)]
+    tables.write("t", made(spark, [(2,)], "value int"))
+    tables.forget("t")
+    assert not tables.has("t")
+
+
 def test_what_is_discarded_leaves_the_last_tables(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (out / "t").mkdir(parents=True)

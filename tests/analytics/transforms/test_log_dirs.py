@@ -1,7 +1,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from analytics.transforms.log_dirs import append_rates, log_dirs, replicas_by_log_dir
+from analytics.transforms.log_dirs import log_dirs, replicas_by_log_dir
 from protocol.metrics.rows import RowOrigin
 from tests.analytics.frames import LOG_DIR, REPLICA, changed, frame_of, picked
 
@@ -32,8 +32,8 @@ def test_the_append_rate_survives_a_restart_of_the_broker(spark: SparkSession) -
         changed(LOG_DIR, at_ms=11000, broker_epoch=6, append_bytes_total=6000),
         changed(LOG_DIR, log_dir="/d2"),
     ]
-    rates = append_rates(frame_of(spark, "log_dir", rows)).orderBy("log_dir")
-    assert picked(rates, "log_dir", "append_bytes_per_s") == [("/d1", 2000.0), ("/d2", None)]
+    found = log_dirs(frame_of(spark, "log_dir", rows), frame_of(spark, "replica", []))
+    assert picked(found, "log_dir", "append_bytes_per_s") == [("/d1", 2000.0), ("/d2", None)]
 
 
 def test_replicas_count_at_their_brokers_last_sample_only(spark: SparkSession) -> None:
@@ -113,9 +113,8 @@ def test_a_counter_that_begins_again_within_an_epoch_counts_from_zero(spark: Spa
         changed(LOG_DIR, at_ms=3000, append_bytes_total=50),
         changed(LOG_DIR, at_ms=5000, append_bytes_total=350),
     ]
-    assert picked(append_rates(frame_of(spark, "log_dir", rows)), "append_bytes_per_s") == [
-        (750 * 1000 / 4000,)
-    ]
+    found = log_dirs(frame_of(spark, "log_dir", rows), frame_of(spark, "replica", []))
+    assert picked(found, "append_bytes_per_s") == [(750 * 1000 / 4000,)]
 
 
 def test_of_two_samples_in_one_millisecond_the_later_one_counts(spark: SparkSession) -> None:
