@@ -14,12 +14,19 @@ from typing import Final, NamedTuple
 from protocol.messages.produce import ProduceRequest
 from protocol.ports import Buffer
 from protocol.wire.table import META
-from simulation.core.rebalances import HEARTBEAT, JOIN_GROUP, Rebalances, group_of, is_nothing_new
+from simulation.core.rebalances import (
+    HEAD,
+    HEARTBEAT,
+    INT16,
+    JOIN_GROUP,
+    Rebalances,
+    after_client_id,
+    group_of,
+    is_nothing_new,
+)
 from simulation.core.samples import Misanswer
 
 _SIZE: Final = Struct(">i")
-_HEAD: Final = Struct(">hhi")
-_INT16: Final = Struct(">h")
 _HEAD_BYTES: Final = 512
 """Enough for the header and the first fields of any request of ours."""
 _PRODUCE: Final = 0
@@ -94,10 +101,10 @@ class Exchange:
         """Take bytes on their way to the server; True when a request may change something."""
         is_news = False
         for head in self._asked.feed(data):
-            api_key, version, correlation_id = _HEAD.unpack_from(head)
+            api_key, version, correlation_id = HEAD.unpack_from(head)
             is_news = is_news or api_key not in _ROUTINE
             if api_key != _PRODUCE or _wants_answer(head, version):
-                group = group_of(head)
+                group = group_of(head, api_key, version)
                 request = _Request(at_us, api_key, correlation_id, version, group)
                 self._open[correlation_id] = request
                 self.count += 1
@@ -144,6 +151,11 @@ class Exchange:
         if first is not None and first.group:
             self._begin(first, at_us)
 
+    def closed(self) -> None:
+        """Note that the connection is gone."""
+        if self._rebalances is not None:
+            self._rebalances.ended(self.name)
+
     def unanswered(self, now_us: int, patience_us: int) -> Iterator[Misanswer]:
         """Tell the requests that are open for too long."""
         for request in self._open.values():
@@ -159,14 +171,12 @@ class Exchange:
 
 def _wants_answer(head: bytes, version: int) -> bool:
     """Tell whether a Produce asks for acks 1 or all: what comes before ``acks`` is skipped."""
-    position = _HEAD.size
-    (length,) = _INT16.unpack_from(head, position)
-    position += _INT16.size + max(0, length)
+    position = after_client_id(head)
     if version in META[ProduceRequest].flexible:
         position += 1  # no tagged fields in the header
         position += max(1, head[position])  # compact: the length is one more
     elif version >= 3:
-        (length,) = _INT16.unpack_from(head, position)
-        position += _INT16.size + max(0, length)
-    (acks,) = _INT16.unpack_from(head, position)
+        (length,) = INT16.unpack_from(head, position)
+        position += INT16.size + max(0, length)
+    (acks,) = INT16.unpack_from(head, position)
     return acks != 0

@@ -20,8 +20,9 @@ JOIN_GROUP: Final = 11
 HEARTBEAT: Final = 12
 _GAP_US: Final = 500_000
 """A member's next heartbeat comes so much later at least: what came before it was heard by then."""
-_HEAD: Final = Struct(">hhi")
-_INT16: Final = Struct(">h")
+HEAD: Final = Struct(">hhi")
+"""API, version and correlation id, with which each request begins."""
+INT16: Final = Struct(">h")
 _ERROR: Final = {0: Struct(">ih"), 1: Struct(">iih")}
 """By version, the beginning of a Heartbeat's answer: correlation id, throttle time, error."""
 _FLEXIBLE: Final = {
@@ -86,20 +87,23 @@ class Rebalances:
                 self._found.append(unheard)
 
 
-def group_of(head: bytes) -> str:
+def group_of(head: bytes, api_key: int, version: int) -> str:
     """Return the group that a JoinGroup or a Heartbeat names; "" for what else there is.
 
     ``head`` is the beginning of a request, without its size.
     """
-    api_key, version, _ = _HEAD.unpack_from(head)
     if api_key not in _FLEXIBLE or version in _FLEXIBLE[api_key]:
         return ""
-    position = _HEAD.size
-    (length,) = _INT16.unpack_from(head, position)
-    position += _INT16.size + max(0, length)
-    (length,) = _INT16.unpack_from(head, position)
-    position += _INT16.size
+    position = after_client_id(head)
+    (length,) = INT16.unpack_from(head, position)
+    position += INT16.size
     return head[position : position + length].decode()
+
+
+def after_client_id(head: bytes) -> int:
+    """Return where a request goes on behind the client id of its header."""
+    (length,) = INT16.unpack_from(head, HEAD.size)
+    return HEAD.size + INT16.size + max(0, length)
 
 
 def is_nothing_new(head: bytes, version: int) -> bool:

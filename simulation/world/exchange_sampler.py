@@ -66,8 +66,7 @@ class ExchangeSampler:
         if isinstance(segment, Signal):
             found = self._exchanges.pop(sender.number, None)
             if found is not None:
-                for rebalances in self._rebalances.values():
-                    rebalances.ended(found[0].name)
+                found[0].closed()
             return
         name = self._ports.get(sender.addresses["sockname"][1])
         if name is not None:

@@ -9,7 +9,7 @@ of a topic that is gone lies anywhere, whatever stood in the way.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from protocol.faults.model import CONTROLLER_NODE, broker_node
@@ -40,9 +40,10 @@ def check_unassigned(evidence: Evidence) -> list[Violation]:
     quiet = QuietTimes(samples)
     assigned = _assigned_since(samples, begin_us)
     known = {sample.tp: None for sample in samples.partitions}
+    reassigned = _reassigned_topics(evidence)
     return [
-        *_gone_too_soon(evidence),
-        *_left_behind(evidence),
+        *_gone_too_soon(samples, reassigned),
+        *_left_behind(samples, reassigned),
         *(
             Violation(
                 NAME,
@@ -60,16 +61,14 @@ def check_unassigned(evidence: Evidence) -> list[Violation]:
     ]
 
 
-def _gone_too_soon(evidence: Evidence) -> Iterator[Violation]:
+def _gone_too_soon(samples: Samples, reassigned: Mapping[str, None]) -> Iterator[Violation]:
     """Find topics that the controller took for gone while a broker had a replica offline.
 
     Where a reassignment was ordered, the broker may have lost its replica between two samples.
     Source: TopicDeletionManager.scala, KIP-112.
     """
-    samples = evidence.samples
     if SampleSource.COMMITS not in samples.sources:
         return  # Brokers and the controller are not seen in one moment.
-    reassigned = _reassigned_topics(evidence)
     gone = [each for each in samples.partitions if each.is_gone and each.tp.topic not in reassigned]
     seen: dict[tuple[int, TopicPartition], list[ReplicaSample]] = {
         (broker, each.tp): [] for each in gone for broker in each.replicas
@@ -89,14 +88,12 @@ def _gone_too_soon(evidence: Evidence) -> Iterator[Violation]:
                 yield Violation(NAME, each.at_us, text)
 
 
-def _left_behind(evidence: Evidence) -> Iterator[Violation]:
+def _left_behind(samples: Samples, reassigned: Mapping[str, None]) -> Iterator[Violation]:
     """Find logs of topics that are gone and were not made anew.
 
     Where a reassignment was ordered, a broker may have been away when its replica was taken from
     it, which no deletion waits for (``removals``).
     """
-    samples = evidence.samples
-    reassigned = _reassigned_topics(evidence)
     last = {sample.tp: sample for sample in samples.partitions}
     for log in samples.logs:
         partition = last.get(log.tp)

@@ -135,7 +135,7 @@ def test_groups_are_read_as_the_wire_has_them(
 ) -> None:
     body = codec(type(message), version).encode_parts(message)
     frame = b"".join(ClientConnection("c").send_request(api_key, version, body))
-    assert group_of(frame[4:]) == group
+    assert group_of(frame[4:], api_key, version) == group
 
 
 @pytest.mark.parametrize("version", [0, 1, 3])
