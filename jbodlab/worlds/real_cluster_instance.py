@@ -108,6 +108,7 @@ class RealClusterInstance:
         if self._cluster.is_running(node):
             raise ClusterInstanceError(f"{node} runs")
         await self._count_hits()
+        self._look.look_at_nodes()
         await _in_thread(self._cluster.launch, node)
 
     async def stop_node(self, node: str) -> None:

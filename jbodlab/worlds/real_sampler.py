@@ -108,7 +108,7 @@ class RealSampler:
     async def look(self) -> None:
         """Write down what differs from the look before."""
         async with self._turn:
-            self._look_at_nodes()
+            self.look_at_nodes()
             if self._damaging():
                 await self._count_hits()
             answers = await self._ask_all()
@@ -123,6 +123,22 @@ class RealSampler:
                 gap_us = now_us - self._looked_us
                 self.samples.seen_within_us = max(gap_us, self.samples.seen_within_us)
             self._looked_us = now_us
+
+    def look_at_nodes(self) -> None:
+        """Write down which processes run.
+
+        Call it before one starts: at the next look it may be up, and its end be unseen.
+        """
+        names = ["controller", *(broker_node(broker.id) for broker in self._spec.brokers)]
+        for name in names:
+            state = self._node(name).state
+            is_up = state == "running"
+            if state == "stopped" and self._up.get(name):
+                self._ends[name] = self._ends.get(name, 0) + 1
+            if self._up.get(name) != is_up:
+                self._up[name] = is_up
+                boot = self._ends.get(name, 0)
+                self.samples.nodes.append(NodeSample(loop_now_us(), name, is_up, boot))
 
     async def lacks(self) -> list[str]:
         """Return what brokers and controller still wait for, a sentence each."""
@@ -192,18 +208,6 @@ class RealSampler:
     def close(self) -> None:
         """Give the threads back."""
         self._threads.shutdown(wait=False)
-
-    def _look_at_nodes(self) -> None:
-        names = ["controller", *(broker_node(broker.id) for broker in self._spec.brokers)]
-        for name in names:
-            state = self._node(name).state
-            is_up = state == "running"
-            if state == "stopped" and self._up.get(name):
-                self._ends[name] = self._ends.get(name, 0) + 1
-            if self._up.get(name) != is_up:
-                self._up[name] = is_up
-                boot = self._ends.get(name, 0)
-                self.samples.nodes.append(NodeSample(loop_now_us(), name, is_up, boot))
 
     # Any: JSON.
     async def _ask_all(self) -> dict[int, dict[str, Any]]:

@@ -120,3 +120,21 @@ async def test_a_fault_that_is_told_to_the_broker_damages_nothing(looked: Looked
     await looked.look.look()
 
     assert (looked.counted, looked.look.samples.damages) == (0, [])
+
+
+async def test_a_process_that_is_up_again_before_the_next_look_is_another_one(
+    looked: Looked,
+) -> None:
+    looked.state = ObservedNode(state="running")
+    looked.look.look_at_nodes()
+    looked.state = ObservedNode(state="stopped")
+    looked.look.look_at_nodes()
+    looked.state = ObservedNode(state="running")
+    await looked.look.look()
+
+    nodes = looked.look.samples.nodes
+    assert [(each.is_up, each.boot) for each in nodes if each.node == "broker-1"] == [
+        (True, 0),
+        (False, 1),
+        (True, 1),
+    ]
