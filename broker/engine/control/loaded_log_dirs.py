@@ -159,8 +159,13 @@ class LoadedLogDirs:
                 self._moves.on_leader_epoch(replica)
 
     def _is_nobodys(self, tp: TopicPartition) -> bool:
-        """Tell whether a replica moves elsewhere by now, or was deleted while this was away."""
+        """Tell whether a replica moves elsewhere by now, or was deleted while this was away.
+
+        While its log dir is offline, the move that it will go on with is a future log elsewhere.
+        """
         hosted = self._state.hosted
+        if tp in self._state.orphan_future_logs:
+            return True
         replica = hosted.online_replica(tp)
         if replica is not None:
             return replica.future is not None

@@ -215,6 +215,31 @@ async def test_a_future_log_whose_partition_was_deleted_meanwhile_is_set_aside(a
     assert node.state.orphan_future_logs == {}
 
 
+async def test_of_two_future_logs_the_one_that_was_not_away_is_gone_on_with(
+    alone: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seed 681342: its first destination failed in the moment in which it got another one."""
+    node = stopped(await filled(alone))
+    source, first, second = node.paths
+    await begin(node, first)
+    with monkeypatch.context() as broken:
+        broken.setattr(node.memory[first], "rename", failing)
+        assert await begin(node, second) == ErrorCode.NONE
+        with pytest.raises(LogDirFailed):
+            await node.log_dirs[first].queue.submit("wait", lambda: None)
+    node.log_dirs[source].fail("append", OSError(5, "broken"))
+
+    await node.bring_back(first, ReturnRule())
+
+    await node.log_dirs[first].queue.submit("wait", lambda: None)
+    assert [name.rpartition("-")[2] for name in names(node, first)] == ["stray"]
+    assert node.state.orphan_future_logs[ORDERS].dir.path == second
+
+
+def failing(old: str, new: str) -> None:
+    raise OSError(5, "broken", f"{old} -> {new}")
+
+
 async def test_a_future_log_found_at_the_start_goes_if_its_partition_was_deleted(
     alone: Lab,
 ) -> None:
