@@ -11,11 +11,13 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
+from protocol.faults.model import CONTROLLER_NODE, broker_node
 from protocol.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from protocol.messages.produce import ACKS_ALL
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.held_configs import HeldConfigs
 from simulation.core.checkers.leading import Leading, is_one_leadership
+from simulation.core.checkers.quiet_times import QuietTimes
 from simulation.core.history import Kind, Send, Txn
 from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource, TopicSample
 
@@ -38,6 +40,7 @@ def check_acks(evidence: Evidence) -> list[Violation]:
         return []
     leading = Leading(samples)
     sizes = _isr_sizes(samples)
+    quiet = QuietTimes(samples)
     # What a look shows may be as old as the look before it.
     late_us = 2 * samples.seen_within_us
     violations: list[Violation] = []
@@ -48,11 +51,11 @@ def check_acks(evidence: Evidence) -> list[Violation]:
         seen = leading.during(send.tp, send.broker, begin.at_us, end.at_us)
         if not seen:
             continue
-        text = _too_early(send, seen) or _too_few(
-            send,
-            seen,
-            _isr_size_min(sizes, send.tp, begin.at_us - late_us, end.at_us + late_us),
-        )
+        since_us, until_us = begin.at_us - late_us, end.at_us + late_us
+        if not quiet.lasts((CONTROLLER_NODE, broker_node(send.broker)), since_us, until_us):
+            since_us = 0  # Its leader may not have heard of any newer configuration.
+        size_min = _isr_size_min(sizes, send.tp, since_us, until_us)
+        text = _too_early(send, seen) or _too_few(send, seen, size_min)
         if text:
             violations.append(Violation(NAME, end.at_us, text))
     return [*violations, *_accepted_by_few(evidence, sizes)]

@@ -23,8 +23,6 @@ from simulation.core.history import Kind, Operation, Poll, Send
 from simulation.core.samples import FaultSample, ReplicaSample, Role, Samples
 
 NAME: Final = "containment"
-_SOCKET_TIMEOUT_US: Final = 30_000_000
-"""Kafka's for followers (``replica.socket.timeout.ms``) and the controller, unless configured."""
 _WITHOUT_KEY: Final = ErrorCode.INVALID_RECORD.name
 """What a topic that is compacted answers to records that have no key."""
 
@@ -244,10 +242,12 @@ def _overlap(span: Span, fault: FaultSample, settle_us: int) -> bool:
 
 
 def _with_dead_connections(fault: FaultSample) -> FaultSample:
-    """Return it with the time for which dead connections are waited on that it leaves behind."""
-    if fault.what != NetworkMode.HALF_OPEN.value or fault.end_us is None:
-        return fault
-    return fault._replace(end_us=fault.end_us + _SOCKET_TIMEOUT_US)
+    """Return it without an end if it leaves dead connections behind.
+
+    Whoever uses one first waits for an answer, 30 s as Kafka's timeouts are, and that may be long
+    after the fault: a controller that had nothing to say to its broker meanwhile.
+    """
+    return fault._replace(end_us=None) if fault.what == NetworkMode.HALF_OPEN.value else fault
 
 
 def _dead_times(samples: Samples) -> Iterator[FaultSample]:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from simulation.core.checkers.acks import check_acks
 from simulation.core.history import Function, Send, Txn
-from simulation.core.samples import Role, SampleSource, TopicSample
+from simulation.core.samples import FaultSample, Role, SampleSource, TopicSample
 from tests.simulation.core.checkers.build import TP, Story
 
 
@@ -114,6 +114,19 @@ def test_an_isr_that_was_large_enough_once_suffices() -> None:
     sending.ok(sending.value._replace(base_offset=0, broker=1))
 
     assert _texts(story) == []
+
+
+def test_a_number_of_which_the_leader_cannot_have_heard_is_not_wanted() -> None:
+    """Seed 681606: what was told to the leader waited for its answer to something else."""
+    for node, count in (("broker-1", 0), ("broker-2", 1)):
+        story = _story()
+        _needs(story, 1)
+        _lead(story, 1, isr=(1,))
+        _needs(story.at(1), 2)
+        story.at(2).send(7, offset=0)
+        story.samples.faults.append(FaultSample(0, None, node, what="latency"))
+
+        assert len(_texts(story)) == count
 
 
 def test_no_more_is_wanted_than_a_partition_has_replicas_nor_than_its_topic_says() -> None:
