@@ -100,10 +100,13 @@ class Mover:
                 self._changed.clear()
                 await self._changed.wait()
                 continue
-            if self._throttle.is_exceeded(self._now_ms()):
+            moving = self._moving[current]
+            # Kafka's thread truncates before it asks the quota whether it may read.
+            is_copying = moving.move.state is not MoveState.TRUNCATING
+            if is_copying and self._throttle.is_exceeded(self._now_ms()):
                 await self._pause()
                 continue
-            await self._step(self._moving[current])
+            await self._step(moving)
 
     def _next(self, current: TopicPartition | None) -> TopicPartition | None:
         """Stay with the current one while it is ready, else take the smallest ready one."""

@@ -42,6 +42,19 @@ class _Holders:
     def is_hopeless(self) -> bool:
         return bool(self.isr) and all(each in self.suspects for each in self.isr)
 
+    def may_have_led_alone(self, now: PartitionSample) -> bool:
+        """Tell whether a suspect may have led without the others, between two looks.
+
+        They left the Isr and came back, which are two changes: seen is none (seed 681704).
+        """
+        before = self.decided
+        return (
+            before is not None
+            and NO_EPOCH < before.partition_epoch < now.partition_epoch - 1
+            and before.leader_epoch < now.leader_epoch
+            and any(member in self.suspects for member in before.isr)
+        )
+
     def damage(self, damage: Damage) -> None:
         self.suspects[damage.broker] = None
         if damage.is_lasting:
@@ -73,7 +86,8 @@ def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
                     places[sample.broker, sample.tp] = sample.log_dir
             case PartitionSample():
                 held = holders.setdefault(sample.tp, _Holders())
-                if held.decided is not None and is_unclean(held.decided, sample):
+                is_forgiven = held.decided is not None and is_unclean(held.decided, sample)
+                if is_forgiven or held.may_have_led_alone(sample):
                     forgiven[sample.tp] = max(sample.at_us, forgiven.get(sample.tp, 0))
                 held.change(sample)
                 _forgive(forgiven, sample.tp, held, sample.at_us)

@@ -156,6 +156,17 @@ async def test_the_limit_is_asked_before_each_copy_and_can_be_lifted(running: Ru
     assert running.journal[-1] == "1 swap"
 
 
+async def test_what_the_current_log_lost_is_cut_whatever_the_limit_says(running: Running) -> None:
+    running.throttle.limit_bytes_per_second = 1
+    moving = running.moving(1, steps=3)
+    moving.throttle = running.throttle
+    running.mover.add(moving)
+    await asyncio.sleep(2)
+    moving.move.on_current_truncated(0)
+    await asyncio.sleep(2)
+    assert running.journal == ["1 truncate", "1 copy", "1 truncate"]
+
+
 async def test_a_removed_move_is_copied_no_more(running: Running) -> None:
     moving = running.moving(1, steps=1_000)
     running.mover.add(moving)

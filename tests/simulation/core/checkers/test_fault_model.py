@@ -55,6 +55,20 @@ def test_an_isr_that_shrinks_to_a_damaged_member_forgives() -> None:
     assert forgiven_until(story.samples) == {TP: 2 * SECOND_US}
 
 
+@pytest.mark.parametrize(("changes", "is_forgiven"), [(1, False), (2, True)])
+def test_a_damaged_member_that_may_have_led_alone_between_two_looks_forgives(
+    changes: int, is_forgiven: bool
+) -> None:
+    story = _story()
+    samples = story.samples.partitions
+    samples[0] = samples[0]._replace(partition_epoch=7)
+    _damage(story.at(1), 1)
+    story.at(2).partition(isr=(1, 2), epoch=1)
+    samples[1] = samples[1]._replace(partition_epoch=7 + changes)
+
+    assert forgiven_until(story.samples) == ({TP: 2 * SECOND_US} if is_forgiven else {})
+
+
 def test_changed_bytes_are_not_healed_by_coming_back() -> None:
     story = _story()
     story.at(1).partition(isr=(2,), leader=2, epoch=1)
