@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from enum import Enum, auto
+from typing import NamedTuple
 
 from protocol.configs.types import ALL_LOG_DIRS
 from protocol.errors import ErrorCode, KafkaError
@@ -42,6 +43,14 @@ class LogDirState(Enum):
     OFFLINE = auto()
 
 
+class _Preference(NamedTuple):
+    """Where the next log of a partition belongs."""
+
+    path: str
+    is_ordered: bool
+    """By AlterReplicaLogDirs; else its former log, which is lost, was there."""
+
+
 class LogDirStates:
     """The configured log dirs in their order, and the logs counted in each.
 
@@ -73,7 +82,7 @@ class LogDirStates:
         self._unread = {path: None for path in configured if path in failed}
         self._cordoned: frozenset[str] = frozenset()
         self._log_counts = dict.fromkeys(configured, 0)
-        self._preferred: dict[TopicPartition, str] = {}
+        self._preferred: dict[TopicPartition, _Preference] = {}
         self._witness = witness
 
     @property
@@ -194,16 +203,24 @@ class LogDirStates:
         self._log_counts[path] -= 1
 
     def preferred(self, tp: TopicPartition) -> str | None:
-        """Return the log dir that AlterReplicaLogDirs named for a replica that is not here yet."""
-        return self._preferred.get(tp)
+        """Return the log dir that AlterReplicaLogDirs named for a replica that is not here yet.
 
-    def prefer(self, tp: TopicPartition, path: str) -> None:
+        Or the one that had its log, which is lost.
+        """
+        known = self._preferred.get(tp)
+        return None if known is None else known.path
+
+    def prefer(self, tp: TopicPartition, path: str, *, is_ordered: bool = True) -> None:
         """Remember where the next log of ``tp`` belongs; in memory only, the last call wins."""
-        self._preferred[tp] = path
+        self._preferred[tp] = _Preference(path, is_ordered)
 
-    def forget_preference(self, tp: TopicPartition) -> None:
-        """Drop the memory: only after a log was created because of it."""
-        self._preferred.pop(tp, None)
+    def forget_preference(self, tp: TopicPartition) -> bool:
+        """Drop the memory: only after a log was created because of it.
+
+        Return whether that carries out an order.
+        """
+        known = self._preferred.pop(tp, None)
+        return known is not None and known.is_ordered
 
     def place(self, tp: TopicPartition) -> str:
         """Choose the log dir for a new current log of ``tp`` and count the log there.
@@ -222,7 +239,7 @@ class LogDirStates:
         return path
 
     def _choose(self, tp: TopicPartition) -> str:
-        preferred = self._preferred.get(tp)
+        preferred = self.preferred(tp)
         if preferred is not None:
             if preferred not in self._online:
                 raise KafkaError(

@@ -228,8 +228,7 @@ class Leadership:
             if not log_dir.is_online:
                 again.append(decision)
                 continue
-            if self._state.log_dir_states.preferred(decision.tp) is not None:
-                self._state.log_dir_states.forget_preference(decision.tp)
+            if self._state.log_dir_states.forget_preference(decision.tp):
                 self._state.tell_if_nothing_moves()
             replica = self._logs.host_new(decision.tp, decision.topic_id, log, log_dir)
             self._take_role(replica, decision)

@@ -57,7 +57,7 @@ class LoadedLogDirs:
             missing = [tp for tp in found.missing if state.hosted.idle_replica(tp) is None]
             for tp in missing:
                 state.hosted.put_lost(tp, path)
-                state.log_dir_states.prefer(tp, path)
+                state.log_dir_states.prefer(tp, path, is_ordered=False)
             if missing:
                 logger.error(
                     "log dir %s: the logs of %d replicas are gone that its checkpoints name: %s; "
@@ -99,7 +99,7 @@ class LoadedLogDirs:
             for _ in range(len(current) - len(returned.strays)):
                 state.log_dir_states.count_log(path)
             for tp in returned.belonging:
-                state.log_dir_states.prefer(tp, path)
+                state.log_dir_states.prefer(tp, path, is_ordered=False)
             if rule.rate_bytes_per_second < UNLIMITED:
                 state.rebuilds.begin(path, returned.lost, rule.rate_bytes_per_second)
             for tp in returned.strays:

@@ -107,8 +107,17 @@ def test_a_preferred_log_dir_wins_until_the_log_was_created_there() -> None:
     assert dirs.preferred(T0) == "/d3"
     assert dirs.place(T0) == "/d3"
     assert dirs.place(T1) == "/d1"
-    dirs.forget_preference(T0)
+    assert dirs.forget_preference(T0)
+    assert not dirs.forget_preference(T0)
     assert dirs.place(T0) == "/d2"
+
+
+def test_a_log_that_is_made_anew_where_it_was_lost_carries_out_no_order() -> None:
+    dirs = log_dirs()
+    dirs.prefer(T0, "/d2", is_ordered=False)
+    assert dirs.place(T0) == "/d2"
+    assert not dirs.forget_preference(T0)
+    assert dirs.preferred(T0) is None
 
 
 @pytest.mark.scenario(106)

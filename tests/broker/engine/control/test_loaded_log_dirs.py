@@ -354,6 +354,15 @@ async def test_without_a_rate_it_is_made_anew_as_fast_as_can_be(lab: Lab) -> Non
     assert await in_sync_after_s(lab, ORDERS) < 1
 
 
+async def test_to_make_a_lost_log_anew_ends_no_moves(lab: Lab) -> None:
+    """Seed 681922: the throttle that moves were to have was taken off before they began."""
+    path = await emptied(lab, ORDERS)
+    count = lab[2].events.moves_ended_count
+    await lab[2].bring_back(path, ReturnRule(), is_empty=True)
+    await in_sync_after_s(lab, ORDERS)
+    assert (await lab[2].dir_of(), lab[2].events.moves_ended_count) == (path, count)
+
+
 async def test_a_replica_that_leads_or_whose_disk_fails_again_leaves_the_rate(lab: Lab) -> None:
     path = await emptied(lab, ORDERS, OTHERS)
     await lab[2].bring_back(path, ReturnRule(rate_bytes_per_second=100), is_empty=True)
