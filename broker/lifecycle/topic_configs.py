@@ -25,6 +25,9 @@ from protocol.messages.configs import (
 ENSURE_TIMEOUT_MS: Final = 2_000
 """How long a LeaderAndIsr waits for configs before its logs are made with the broker's defaults."""
 
+_ALL_REPLICAS: Final = 2**31 - 1
+"""As ``min.insync.replicas``: Kafka takes no more than a partition has replicas."""
+
 logger = logging.getLogger(__name__)
 
 
@@ -66,7 +69,8 @@ class TopicConfigs:
     def config_of(self, topic: str) -> TopicConfig:
         """Return the effective config; while it is unknown the broker's defaults, but all is kept.
 
-        Records that a topic wants to keep must not go because the controller was away.
+        Records that a topic wants to keep must not go because the controller was away, nor may
+        fewer copies do for acks=all than it wants: all of its replicas have to be in sync.
         """
         return self._configs.get(topic, self._unknown)
 
@@ -178,4 +182,10 @@ class TopicConfigs:
 
 def _of_unknown(broker_config: BrokerConfig) -> TopicConfig:
     defaults = topic_config({}, broker_config)
-    return replace(defaults, cleanup_policy=("delete",), retention_ms=-1, retention_bytes=-1)
+    return replace(
+        defaults,
+        cleanup_policy=("delete",),
+        retention_ms=-1,
+        retention_bytes=-1,
+        min_insync_replicas=_ALL_REPLICAS,
+    )

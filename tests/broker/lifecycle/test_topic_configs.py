@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
+from broker.core.isr import effective_min_insync_replicas
 from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.topic_configs import TopicConfigs
 from protocol.configs.parsing import broker_config
@@ -60,11 +61,21 @@ async def test_nothing_of_a_topic_goes_before_its_settings_are_known(
     assert lab.configs.config_of("orders").retention_ms == 1
 
 
+async def test_all_replicas_have_to_be_in_sync_before_its_settings_are_known(
+    controller: FakeController, lab: Lab
+):
+    """Seed 681962: a leader that could not ask took one copy for enough."""
+    controller.configs["orders"] = {}
+    wanted = lab.configs.config_of("orders").min_insync_replicas
+    assert effective_min_insync_replicas(wanted, replica_count=3) == 3
+    await lab.configs.ensure(["orders"])
+    assert lab.configs.config_of("orders").min_insync_replicas == 1
+
+
 async def test_a_topic_has_its_own_settings_over_the_brokers_defaults(
     controller: FakeController, lab: Lab
 ):
     controller.configs["orders"] = {"min.insync.replicas": "2"}
-    assert lab.configs.config_of("orders").min_insync_replicas == 1
     await lab.configs.ensure(["orders"])
     config = lab.configs.config_of("orders")
     assert (config.min_insync_replicas, config.segment_bytes) == (2, 5_000)
