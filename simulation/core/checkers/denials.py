@@ -10,10 +10,11 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from protocol.faults.model import broker_node
+from protocol.faults.model import CONTROLLER_NODE, broker_node
 from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import EVER
+from simulation.core.checkers.quiet_times import QuietTimes
 from simulation.core.checkers.spans import spans_of
 from simulation.core.history import Function, Kind, Operation, Order
 from simulation.core.samples import PartitionSample, Samples, TopicView
@@ -28,6 +29,8 @@ class _Life(NamedTuple):
 
     begin_us: int
     end_us: int
+    after_us: int = -1
+    """When the topic of this name before it ended; -1: it is the first one."""
 
 
 class _Denied(NamedTuple):
@@ -46,11 +49,13 @@ def check_denials(evidence: Evidence) -> list[Violation]:
     lives = _shortened(_lives(samples.partitions), ordered_ends(evidence.history))
     starts = _starts(samples)
     sightings = _sightings(samples.views)
+    quiet = QuietTimes(samples)
     told: dict[tuple[int, TopicPartition, int], None] = {}
     violations: list[Violation] = []
     for denied in _denied(samples, list(dict.fromkeys(tp.topic for tp in lives))):
         for life in lives.get(denied.tp, ()):
-            since = _known_since(denied, life, starts, sightings, samples)
+            told_us = _told_of(sightings, denied, life, quiet)
+            since = _known_since(denied, life, starts, told_us, samples)
             if since is None or (denied.broker, denied.tp, life.begin_us) in told:
                 continue
             told[denied.broker, denied.tp, life.begin_us] = None
@@ -67,7 +72,7 @@ def _known_since(
     denied: _Denied,
     life: _Life,
     starts: dict[int, list[int]],
-    sightings: _Sightings,
+    told_us: Sequence[int],
     samples: Samples,
 ) -> str | None:
     """Say why the broker has to know the partition; None: it does not."""
@@ -78,10 +83,23 @@ def _known_since(
     before = began[: bisect_left(began, denied.asked_us)]
     if before and life.begin_us + seen_within_us < before[-1]:
         return f"that broker's process runs since {samples.told_time(before[-1])}"
-    for seen_us, partitions_count in sightings.get((denied.broker, denied.tp.topic), ()):
-        if life.begin_us <= seen_us < denied.asked_us and denied.tp.partition < partitions_count:
-            return f"that broker told of it at {samples.told_time(seen_us)}"
+    if told_us:
+        return f"that broker told of it at {samples.told_time(told_us[0])}"
     return None
+
+
+def _told_of(sightings: _Sightings, denied: _Denied, life: _Life, quiet: QuietTimes) -> list[int]:
+    """Return when that broker had told of the partition.
+
+    One that hears late may have meant the topic of this name before it (seed 682011).
+    """
+    nodes = (CONTROLLER_NODE, broker_node(denied.broker))
+    return [
+        seen_us
+        for seen_us, partitions_count in sightings.get((denied.broker, denied.tp.topic), ())
+        if life.begin_us <= seen_us < denied.asked_us and denied.tp.partition < partitions_count
+        if life.after_us < 0 or quiet.lasts(nodes, life.after_us, seen_us)
+    ]
 
 
 def _denied(samples: Samples, topics: Sequence[str]) -> Iterator[_Denied]:
@@ -106,7 +124,7 @@ def _lives(samples: Sequence[PartitionSample]) -> dict[TopicPartition, list[_Lif
             known[-1] = known[-1]._replace(end_us=sample.at_us)
             is_open = False
         if not is_open and not sample.is_deleted and sample.leader_epoch != NO_EPOCH:
-            known.append(_Life(sample.at_us, EVER))
+            known.append(_Life(sample.at_us, EVER, known[-1].end_us if known else -1))
             ids[sample.tp] = sample.topic_id
     return lives
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from simulation.core.checkers.denials import check_denials
 from simulation.core.history import Function, Order
-from simulation.core.samples import Denial, NodeSample, TopicView
+from simulation.core.samples import Denial, FaultSample, NodeSample, TopicView
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 
@@ -106,6 +106,20 @@ def test_an_ordered_deletion_may_be_told_before_it_is_seen_or_never_be_seen() ->
     _view(story, 10.2, named=("orders",))
     _view(story, 11, named=("orders",))
     assert _times(story) == [10.201]
+
+
+def test_who_hears_late_may_have_told_of_the_topic_of_that_name_before_it() -> None:
+    """Seed 682011: it told of the old one, heard of its deletion, and then of the new one."""
+    for node, times in (("broker-2", [12.501]), ("broker-1", [])):
+        story = _story()
+        story.at(11).partition(topic_id=b"first", is_deleted=True)
+        story.at(11.5).partition(topic_id=b"second")
+        _view(story, 12, "orders")
+        _view(story, 12.5, named=("orders",))
+        late = FaultSample(11 * SECOND_US, None, node, what="latency")
+        story.samples.faults.append(late)
+
+        assert _times(story) == times
 
 
 def test_who_told_of_a_topic_may_not_have_heard_yet_that_it_grew() -> None:
