@@ -48,22 +48,30 @@ def check_acks(evidence: Evidence) -> list[Violation]:
         send = end.value
         if end.kind is not Kind.OK or not isinstance(send, Send) or not _is_judged(send):
             continue
-        seen = leading.during(send.tp, send.broker, begin.at_us, end.at_us)
-        if not seen:
-            continue
         since_us, until_us = begin.at_us - late_us, end.at_us + late_us
-        if not quiet.lasts((CONTROLLER_NODE, broker_node(send.broker)), since_us, until_us):
+        if not quiet.lasts(_tellers(send, samples), since_us, until_us):
             since_us = 0  # Its leader may not have heard of any newer configuration.
         size_min = _isr_size_min(sizes, send.tp, since_us, until_us)
-        text = _too_early(send, seen) or _too_few(send, seen, size_min)
+        copies = leading.copies(send.tp, _end(send), begin.at_us, end.at_us)
+        seen = leading.during(send.tp, send.broker, begin.at_us, end.at_us)
+        text = _too_few_copies(send, copies, size_min)
+        if seen:
+            text = _too_early(send, seen) or _too_few(send, seen, size_min) or text
         if text:
             violations.append(Violation(NAME, end.at_us, text))
     return [*violations, *_accepted_by_few(evidence, sizes)]
 
 
 def _is_judged(send: Send) -> bool:
-    """Tell whether an acknowledgement was for the whole Isr, and says who gave it and where."""
-    return send.acks == ACKS_ALL and send.base_offset != NO_OFFSET and send.broker != NO_LEADER
+    """Tell whether an acknowledgement was for the whole Isr, and says of which offset."""
+    return send.acks == ACKS_ALL and send.base_offset != NO_OFFSET
+
+
+def _tellers(send: Send, samples: Samples) -> tuple[str, ...]:
+    """Return between whom it has to be quiet; libraries do not say which broker answered."""
+    if send.broker == NO_LEADER:
+        return tuple({sample.node: None for sample in samples.nodes})
+    return (CONTROLLER_NODE, broker_node(send.broker))
 
 
 def _isr_sizes(samples: Samples) -> _IsrSizes:
@@ -77,8 +85,22 @@ def _isr_sizes(samples: Samples) -> _IsrSizes:
     return _IsrSizes(topics, counts)
 
 
+def _end(send: Send) -> int:
+    return send.base_offset + len(send.records)
+
+
+def _too_few_copies(send: Send, copies: int, isr_size_min: int) -> str:
+    """Tell of what the Isr shrank to in the end: the answer had to be an error then."""
+    if copies >= isr_size_min:
+        return ""
+    return (
+        f"{send.tp} was acknowledged at offset {send.base_offset}, which {copies} replicas had, "
+        f"and {_CONFIG} was {isr_size_min}"
+    )
+
+
 def _too_early(send: Send, seen: Sequence[ReplicaSample]) -> str:
-    end = send.base_offset + len(send.records)
+    end = _end(send)
     reached = max(one.high_watermark for one in seen)
     if reached >= end:
         return ""

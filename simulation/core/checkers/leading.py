@@ -1,4 +1,4 @@
-"""What one leader held while somebody was answered by it. Judges nothing.
+"""What one leader held while somebody was answered by it, and its followers. Judges nothing.
 
 Only where one process led the same log in the same epoch all the time: nothing is known of others.
 """
@@ -9,26 +9,52 @@ from collections.abc import Sequence
 
 from protocol.ids import TopicPartition
 from simulation.core.checkers.timeline import in_force
-from simulation.core.samples import ReplicaSample, Role, Samples
+from simulation.core.samples import HOSTED_ROLES, ReplicaSample, Role, Samples
 
 
 class Leading:
     """The replicas of one run."""
 
     def __init__(self, samples: Samples) -> None:
-        self._replicas: dict[tuple[TopicPartition, int], list[ReplicaSample]] = {}
+        self._replicas: dict[TopicPartition, dict[int, list[ReplicaSample]]] = {}
         # What a look shows may be as old as the look before it.
         self._late_us = 2 * samples.seen_within_us
         for sample in samples.replicas:
-            self._replicas.setdefault((sample.tp, sample.broker), []).append(sample)
+            brokers = self._replicas.setdefault(sample.tp, {})
+            brokers.setdefault(sample.broker, []).append(sample)
 
     def during(
         self, tp: TopicPartition, broker: int, begin_us: int, end_us: int
     ) -> Sequence[ReplicaSample]:
         """Return what ``broker`` held from a question to its answer; () if it did not lead."""
-        samples = self._replicas.get((tp, broker), ())
+        samples = self._replicas.get(tp, {}).get(broker, ())
         seen = in_force(samples, begin_us, end_us + self._late_us)
         return seen if is_one_leadership(seen) else ()
+
+    def copies(self, tp: TopicPartition, end_offset: int, begin_us: int, end_us: int) -> int:
+        """Return how many brokers may have had a log up to an offset, from begin to end.
+
+        Who did not lead or follow the same topic in one leader epoch and process all the time may
+        have had it, but not who had no such log at all, or one that was offline.
+        """
+        until_us = end_us + self._late_us
+        return sum(
+            _may_reach(in_force(samples, begin_us, until_us) or samples, end_offset, until_us)
+            for samples in self._replicas.get(tp, {}).values()
+        )
+
+
+def _may_reach(seen: Sequence[ReplicaSample], end_offset: int, until_us: int) -> bool:
+    if seen[0].at_us > until_us or all(one.role not in HOSTED_ROLES for one in seen):
+        return False
+    first = seen[0]
+    is_steady = all(
+        one.role in HOSTED_ROLES
+        and (one.boot, one.leader_epoch, one.topic_id)
+        == (first.boot, first.leader_epoch, first.topic_id)
+        for one in seen
+    )
+    return not is_steady or any(one.log_end_offset >= end_offset for one in seen)
 
 
 def is_one_leadership(seen: Sequence[ReplicaSample]) -> bool:

@@ -86,7 +86,7 @@ def test_nothing_is_known_across_leaderships_and_processes() -> None:
 
 def test_nothing_is_known_of_a_broker_that_nobody_saw_lead() -> None:
     story = _story()
-    story.replica(1)
+    story.replica(1, end=9)
     story.at(1).send(7, offset=0)
     story.send(8, offset=0, broker=2)
 
@@ -105,13 +105,32 @@ def test_the_isr_has_to_be_large_enough() -> None:
     ]
 
 
-def test_an_isr_that_was_large_enough_once_suffices() -> None:
+def _shrinking(follower_ends: int) -> Story:
+    """Its follower leaves the Isr while a record waits for it."""
     story = _story()
     _needs(story, 2)
     _lead(story, 0)
+    story.replica(2, Role.FOLLOWER, end=follower_ends)
     sending = story.at(1).begin_send(7)
     _lead(story.at(2), 1, isr=(1,))
     sending.ok(sending.value._replace(base_offset=0, broker=1))
+    return story
+
+
+def test_an_isr_that_was_large_enough_once_suffices() -> None:
+    assert _texts(_shrinking(follower_ends=1)) == []
+
+
+def test_one_that_shrank_before_enough_replicas_had_the_record_does_not() -> None:
+    assert _texts(_shrinking(follower_ends=0)) == [
+        "orders-0 was acknowledged at offset 0, which 1 replicas had, and "
+        "min.insync.replicas was 2"
+    ]
+
+
+def test_a_follower_that_ended_meanwhile_may_have_had_it() -> None:
+    story = _shrinking(follower_ends=0)
+    story.replica(2, Role.GONE)
 
     assert _texts(story) == []
 
