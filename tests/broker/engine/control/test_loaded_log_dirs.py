@@ -348,18 +348,12 @@ async def test_other_replicas_of_the_broker_are_not_slowed(lab: Lab) -> None:
     assert 2 not in lab.led[ORDERS].isr
 
 
-async def test_without_a_rate_it_is_made_anew_as_fast_as_can_be(lab: Lab) -> None:
-    path = await emptied(lab, ORDERS)
-    await lab[2].bring_back(path, ReturnRule(), is_empty=True)
-    assert await in_sync_after_s(lab, ORDERS) < 1
-
-
-async def test_to_make_a_lost_log_anew_ends_no_moves(lab: Lab) -> None:
+async def test_without_a_rate_it_is_made_anew_as_fast_as_can_be_and_ends_no_move(lab: Lab) -> None:
     """Seed 681922: the throttle that moves were to have was taken off before they began."""
     path = await emptied(lab, ORDERS)
     count = lab[2].events.moves_ended_count
     await lab[2].bring_back(path, ReturnRule(), is_empty=True)
-    await in_sync_after_s(lab, ORDERS)
+    assert await in_sync_after_s(lab, ORDERS) < 1
     assert (await lab[2].dir_of(), lab[2].events.moves_ended_count) == (path, count)
 
 

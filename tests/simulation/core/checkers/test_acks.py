@@ -123,8 +123,7 @@ def test_an_isr_that_was_large_enough_once_suffices() -> None:
 
 def test_one_that_shrank_before_enough_replicas_had_the_record_does_not() -> None:
     assert _texts(_shrinking(follower_ends=0)) == [
-        "orders-0 was acknowledged at offset 0, which 1 replicas had, and "
-        "min.insync.replicas was 2"
+        "orders-0 was acknowledged at offset 0, which 1 replicas had, and min.insync.replicas was 2"
     ]
 
 
