@@ -1,4 +1,4 @@
-"""Draws what reaches a node late: news of a failed log dir, and what a controller asked for.
+"""Draws what reaches a node late: news of a failed log dir, what a controller asked for, records.
 
 Only one way of one link is slow. What was written on it arrives long after the world has gone on:
 the log dir is back, the controller is another process, the topic is gone.
@@ -12,8 +12,10 @@ from protocol.faults.model import (
     CONTROLLER_NODE,
     DiskFault,
     DiskMode,
+    FileClass,
     NetworkFault,
     NetworkMode,
+    Operation,
     broker_node,
 )
 from simulation.core import actions
@@ -45,6 +47,31 @@ def draw_late_failure(dice: Dice, scope: FaultScope, _rate: int) -> list[list[Ti
             TimedAction(restarted_ms, actions.RestartLogDir(broker=node, log_dir=log_dir)),
         ],
     ]
+
+
+def draw_late_replicas(dice: Dice, scope: FaultScope, _rate: int) -> list[list[TimedAction]]:
+    """Let a follower write late, once or twice: its leader's log outgrows the high watermark.
+
+    What retention and compaction must not touch yet is several segments long then.
+    """
+    lane: list[TimedAction] = []
+    begin_ms = 0
+    for number in range(1, dice.randint(1, 2) + 1):
+        topic = dice.choice(scope.cluster.topics)
+        partition = f"{topic.name}-{dice.randint(0, topic.partitions - 1)}"
+        slow = DiskFault(
+            mode=DiskMode.SLOW,
+            node=f"follower of {partition}",
+            log_dir=f"of {partition}",
+            operations=(Operation.APPEND,),
+            files=(FileClass.LOG,),
+            delay_ms=dice.randint(LATE_MS_MIN, _LATE_MS_MAX),
+        )
+        begin_ms += dice.randint(100, max(100, scope.length_ms // 3))
+        end_ms = begin_ms + skewed(dice, 500, 3_000)
+        lane += _for_a_while(f"writes-late-{number}", slow, begin_ms, end_ms)
+        begin_ms = end_ms
+    return [lane]
 
 
 def draw_late_requests(dice: Dice, scope: FaultScope, _rate: int) -> list[list[TimedAction]]:

@@ -24,6 +24,7 @@ _LAG_MS: Final = "1500"
 _NEWEST_FORMAT: Final = 2
 _RECORD_OVERHEAD_BYTES: Final = 60
 _BATCH_OVERHEAD_BYTES: Final = 100
+_ENDS_EARLY: Final = 0.2
 _SMALL_SEGMENTS: Final = ("1024", "4096")
 _CODECS: Final[tuple[Literal["gzip", "snappy", "lz4", "zstd"], ...]] = (
     "gzip",
@@ -64,7 +65,19 @@ def settled(setting: Setting, features: Features, stream: Callable[[str], Dice])
     for name, change in _CHANGES.items():
         if name in features:
             setting = change(stream(name), setting)
-    return _fitting(_readable(setting))
+    return _fitting(_readable(_ending(stream("writers_end"), setting)))
+
+
+def _ending(dice: Dice, setting: Setting) -> Setting:
+    """Let some producers come to an end early: what is told with records is told without then."""
+    return setting._replace(
+        workloads=tuple(
+            replace(one, records_max=skewed(dice, 5, 200))
+            if one.kind == "produce" and dice.random() < _ENDS_EARLY
+            else one
+            for one in setting.workloads
+        )
+    )
 
 
 def _keyed_records(dice: Dice, setting: Setting) -> Setting:
@@ -132,6 +145,13 @@ def _short_retention(dice: Dice, setting: Setting) -> Setting:
         topic: {"segment.bytes": dice.choice(_SMALL_SEGMENTS), **dice.choice(_RETENTIONS)}
         for topic in topics
     }
+    # Who waits for no follower goes on while the high watermark stands.
+    workloads = tuple(
+        replace(one, acks="1", idempotent=False)
+        if one.kind == "produce" and one.topic in topics and dice.random() < 0.5
+        else one
+        for one in setting.workloads
+    )
     cluster = _with_configs(
         setting.cluster,
         {
@@ -140,7 +160,7 @@ def _short_retention(dice: Dice, setting: Setting) -> Setting:
             "log.segment.delete.delay.ms": dice.choice(("0", "1000")),
         },
     )
-    return setting._replace(cluster=_with_topic_configs(cluster, short))
+    return Setting(_with_topic_configs(cluster, short), workloads)
 
 
 def _unclean_election(dice: Dice, setting: Setting) -> Setting:

@@ -26,7 +26,7 @@ from simulation.core import actions
 from simulation.core.actions import Action, AlterConfigs, Clear, CreateTopic, Fault
 from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.draw_faults import FaultScope, TimedAction
-from simulation.core.draw_late import draw_late_failure, draw_late_requests
+from simulation.core.draw_late import draw_late_failure, draw_late_replicas, draw_late_requests
 from simulation.core.draw_requests import draw_requests
 from simulation.core.draw_settings import SOURCE_LOG_DIR
 from simulation.core.features import Features, Situation
@@ -337,6 +337,8 @@ _SITUATIONS: Final[Mapping[str, Callable[[Dice, FaultScope, int], list[Lane]]]] 
     Situation.REQUEST_FAULTS: draw_requests,
     Situation.LATE_FAILURE: draw_late_failure,
     Situation.LATE_REQUESTS: draw_late_requests,
+    Situation.KEYED_RECORDS: draw_late_replicas,
+    Situation.SHORT_RETENTION: draw_late_replicas,
 }
 
 

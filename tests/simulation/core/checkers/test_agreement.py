@@ -135,6 +135,19 @@ def test_compacted_logs_may_lack_records_without_value_when_their_time_is_over()
     assert _texts(story.at(6)) == []
 
 
+def test_compacted_logs_may_lack_what_gave_way_to_records_that_were_lost() -> None:
+    """Seed 682298: an unclean election cut off the newer records of their keys."""
+    story = _compacted()
+    _holds(story, 1, o3=3, o4=14, o5=15)
+    _holds(story, 2, o3=3, o4=14)
+    story.partition(isr=(2,), leader=2)
+    assert len(_texts(story)) == 1
+
+    story.at(1).partition(isr=(1,), leader=1, epoch=1)
+
+    assert _texts(story) == []
+
+
 def test_records_of_compacted_logs_are_never_others() -> None:
     story = _compacted()
     _holds(story, 1, o0=0, o4=14, o5=15)
