@@ -23,7 +23,7 @@ from simulation.core.draw_faults import (
     timed_steps,
 )
 from simulation.core.draw_journal import BREAKING, draw_journal
-from simulation.core.draw_orders import ORDER_KINDS, draw_orders
+from simulation.core.draw_orders import ORDER_KINDS, draw_orders, draw_quiet_deletion
 from simulation.core.draw_settings import Setting, settled
 from simulation.core.draw_situations import Lane, draw_situations
 from simulation.core.features import Features, Situation, draw_features
@@ -77,6 +77,8 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
     else:
         spans = _faults(streams("faults"), scope, features)
         lanes += draw_situations(features, ordered, workloads, streams)
+        if "delete_records" in features:
+            lanes.append(draw_quiet_deletion(streams("quiet_deletion"), ordered, workloads))
         for situation, draw in COORDINATION.items():
             if situation in features:
                 lanes += draw(streams(f"{situation}_lanes"), scope, workloads)

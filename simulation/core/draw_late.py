@@ -49,7 +49,9 @@ def draw_late_failure(dice: Dice, scope: FaultScope, _rate: int) -> list[list[Ti
     ]
 
 
-def draw_late_replicas(dice: Dice, scope: FaultScope, _rate: int) -> list[list[TimedAction]]:
+def draw_late_replicas(
+    dice: Dice, scope: FaultScope, _rate: int, *, beside: str
+) -> list[list[TimedAction]]:
     """Let a follower write late, once or twice: its leader's log outgrows the high watermark.
 
     What retention and compaction must not touch yet is several segments long then.
@@ -69,7 +71,7 @@ def draw_late_replicas(dice: Dice, scope: FaultScope, _rate: int) -> list[list[T
         )
         begin_ms += dice.randint(100, max(100, scope.length_ms // 3))
         end_ms = begin_ms + skewed(dice, 500, 3_000)
-        lane += _for_a_while(f"writes-late-{number}", slow, begin_ms, end_ms)
+        lane += _for_a_while(f"late-beside-{beside}-{number}", slow, begin_ms, end_ms)
         begin_ms = end_ms
     return [lane]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from protocol.messages.topics import TO_HIGH_WATERMARK
@@ -12,7 +12,7 @@ from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.draw_cluster import draw_topic
 from simulation.core.draw_faults import FaultScope, TimedAction
 from simulation.core.draw_sequences import GAP_MS_MAX, PLOTS
-from simulation.core.plan import ClusterPlan
+from simulation.core.plan import ClusterPlan, Workload
 
 
 def draw_orders(
@@ -130,6 +130,25 @@ def _delete_records(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Act
     """Most often few: what lies beyond the high watermark of a partition is refused."""
     before = TO_HIGH_WATERMARK if dice.random() < 0.2 else skewed(dice, 1, _RECORDS_MAX)
     return (actions.DeleteRecords(of=_partitions(dice, cluster), before=before),)
+
+
+def draw_quiet_deletion(
+    dice: Dice, scope: FaultScope, workloads: Sequence[Workload]
+) -> list[TimedAction]:
+    """Delete records of a topic to which nobody writes any more.
+
+    Followers hear of it without records then, and the order waits for them.
+    """
+    topic = dice.choice(scope.cluster.topics)
+    at_ms = dice.randint(scope.length_ms // 3, scope.length_ms - 500)
+    writers = [one for one in workloads if one.kind == "produce" and one.topic == topic.name]
+    partition = f"{topic.name}-{dice.randint(0, topic.partitions - 1)}"
+    deletion = actions.DeleteRecords(of=partition, before=skewed(dice, 1, 50))
+    deleted_ms = min(at_ms + skewed(dice, 10, 1_500), scope.length_ms)
+    return [
+        *(TimedAction(at_ms, actions.StopWorkload(writer.name)) for writer in writers),
+        TimedAction(deleted_ms, deletion),
+    ]
 
 
 _RECORDS_MAX: Final = 300

@@ -9,6 +9,7 @@ what is left.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from protocol.configs.names import MOVE_RATE, THROTTLED_RATES, THROTTLED_REPLICAS
@@ -337,8 +338,8 @@ _SITUATIONS: Final[Mapping[str, Callable[[Dice, FaultScope, int], list[Lane]]]] 
     Situation.REQUEST_FAULTS: draw_requests,
     Situation.LATE_FAILURE: draw_late_failure,
     Situation.LATE_REQUESTS: draw_late_requests,
-    Situation.KEYED_RECORDS: draw_late_replicas,
-    Situation.SHORT_RETENTION: draw_late_replicas,
+    Situation.KEYED_RECORDS: partial(draw_late_replicas, beside="compaction"),
+    Situation.SHORT_RETENTION: partial(draw_late_replicas, beside="retention"),
 }
 
 

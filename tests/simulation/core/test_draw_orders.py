@@ -9,9 +9,9 @@ import pytest
 from protocol.configs.parsing import config_mistakes
 from protocol.configs.topic import TOPIC_KEYS
 from simulation.core import actions
-from simulation.core.draw_cluster import draw_cluster
+from simulation.core.draw_cluster import draw_cluster, draw_workloads
 from simulation.core.draw_faults import FaultScope
-from simulation.core.draw_orders import ORDER_KINDS, draw_orders
+from simulation.core.draw_orders import ORDER_KINDS, draw_orders, draw_quiet_deletion
 
 SCENES = [FaultScope(draw_cluster(Random(seed)), 10_000) for seed in range(20)]
 
@@ -44,3 +44,14 @@ def test_topics_get_only_configurations_that_exist() -> None:
             assert isinstance(order.action, actions.AlterConfigs)
             given = {name: value for name, value in order.action.set.items() if value is not None}
             assert config_mistakes(TOPIC_KEYS, given) == []
+
+
+def test_records_are_deleted_when_nobody_writes_to_their_topic_any_more() -> None:
+    for seed, scene in enumerate(SCENES):
+        workloads = draw_workloads(Random(seed), scene.cluster)
+        *stops, last = draw_quiet_deletion(Random(seed), scene, workloads)
+        assert isinstance(last.action, actions.DeleteRecords)
+        topic = last.action.of.rpartition("-")[0]
+        writers = [one.name for one in workloads if (one.kind, one.topic) == ("produce", topic)]
+        assert [each.action for each in stops] == [actions.StopWorkload(name) for name in writers]
+        assert all(each.at_ms <= last.at_ms for each in stops)

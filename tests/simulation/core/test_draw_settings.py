@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -24,9 +25,23 @@ def drawn(seed: int, *names: str) -> Setting:
     return settled(setting, Features(names), stream)
 
 
-def test_without_features_nothing_changes() -> None:
+def test_without_features_nothing_changes_but_how_long_producers_write() -> None:
     cluster = draw_cluster(Random(7))
-    assert drawn(7) == Setting(cluster, draw_workloads(Random(7), cluster))
+    assert drawn(7).cluster == cluster
+    endless = [replace(one, records_max=None) for one in drawn(7).workloads]
+    assert endless == list(draw_workloads(Random(7), cluster))
+
+
+def test_some_producers_come_to_an_end_early() -> None:
+    ends = [
+        one.records_max
+        for seed in range(100)
+        for one in drawn(seed).workloads
+        if one.kind == "produce"
+    ]
+    early = [records_max for records_max in ends if records_max is not None]
+    assert len(ends) / 10 < len(early) < len(ends) / 3
+    assert all(5 <= records_max <= 200 for records_max in early)
 
 
 @pytest.mark.parametrize("seed", range(20))
