@@ -40,7 +40,7 @@ from simulation.core.samples import (
 from simulation.loop_time import loop_now_us
 from simulation.sampling.journal import JournalSampler
 from simulation.sampling.logs import logs_below
-from simulation.sampling.places import place_of
+from simulation.sampling.places import link_of, place_of
 from simulation.sampling.replicas import ReplicaSampler
 
 LOOK_EVERY_MS: Final = 100
@@ -149,7 +149,8 @@ class RealSampler:
         """Note a fault."""
         faults = self.samples.faults
         self._faults[name] = (len(faults), fault)
-        faults.append(FaultSample(loop_now_us(), None, *place_of(fault), fault.mode.value))
+        place, what = place_of(fault), fault.mode.value
+        faults.append(FaultSample(loop_now_us(), None, *place, what, link_of(fault)))
 
     def fault_ended(self, name: str) -> None:
         """Note its end; once is enough."""

@@ -177,6 +177,8 @@ class FaultSample(NamedTuple):
     log_dir: str = ""
     """"": not one log dir alone."""
     what: str = ""
+    between: tuple[str, ...] = ()
+    """Two nodes, or one and ``*``: a fault of the network stands between them alone."""
 
 
 class Damage(NamedTuple):

@@ -7,7 +7,7 @@ says ``simulation.core.fault_triggers``; what comes of it is judged by who calls
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import cycle
 from typing import Final
 
@@ -40,6 +40,7 @@ async def trigger_unmet_faults(context: RunContext, ending: Ending, story: Story
         now_ms = context.cluster.now_ms()
         if now_ms - began_ms > ending.met_within_ms:
             return
+        await _end_met(context, unmet)
         await repair.go_on(await context.observer.observe(NEEDS))
         if now_ms - tried_ms >= PATIENCE_MS:
             await _try(context, story, attempts.following(unmet))
@@ -69,12 +70,17 @@ class _Attempts:
         return next(self._by_fault[fault])
 
 
-async def _end_all_else(context: RunContext, ending: Ending, story: Story) -> None:
-    unmet = await context.unmet_faults()
-    story.tell(f"all ends but {', '.join(unmet)}, which met nothing yet")
+async def _end_met(context: RunContext, unmet: Sequence[str]) -> None:
+    """Take off what has met something: it may keep others from meeting anything."""
     for name in list(context.active_faults):
         if name not in unmet:
             await act(context, Clear(name))
+
+
+async def _end_all_else(context: RunContext, ending: Ending, story: Story) -> None:
+    unmet = await context.unmet_faults()
+    story.tell(f"all ends but {', '.join(unmet)}, which met nothing yet")
+    await _end_met(context, unmet)
     await end_breakage(context, ending, story)
 
 

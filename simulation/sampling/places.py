@@ -10,3 +10,8 @@ def place_of(fault: BrokerFault) -> tuple[str, str]:
     if isinstance(fault, NetworkFault) or fault.node == ANY_NODE:
         return "", ""
     return fault.node, (fault.log_dir or "") if isinstance(fault, DiskFault) else ""
+
+
+def link_of(fault: BrokerFault) -> tuple[str, ...]:
+    """Return between which nodes a fault stands; () for none of the network."""
+    return (fault.source, fault.target) if isinstance(fault, NetworkFault) else ()

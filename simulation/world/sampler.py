@@ -105,12 +105,18 @@ class Sampler:
         for watch in (*self._drives, *self._brokers, self._controller):
             watch.look(now_us)
 
-    def fault_began(self, name: str, places: list[tuple[str, str]], what: str) -> None:
+    def fault_began(
+        self,
+        name: str,
+        places: list[tuple[str, str]],
+        what: str,
+        between: tuple[str, ...] = (),
+    ) -> None:
         """Note a fault on (node, log dir) pairs; "" is no single node, no single log dir."""
         faults = self.samples.faults
         self._faults[name] = range(len(faults), len(faults) + len(places))
         for node, log_dir in places:
-            faults.append(FaultSample(self._loop.now_us, None, node, log_dir, what))
+            faults.append(FaultSample(self._loop.now_us, None, node, log_dir, what, between))
 
     def fault_ended(self, name: str) -> None:
         """Note its end; once is enough."""

@@ -29,7 +29,7 @@ from simulation.core.observation import ObservedNode
 from simulation.core.samples import Samples
 from simulation.sampling.log_dir_files import holds_records, put_file, take_file, texts_below
 from simulation.sampling.metrics import metric_values
-from simulation.sampling.places import place_of
+from simulation.sampling.places import link_of, place_of
 from simulation.world.clock import SimClock
 from simulation.world.cluster import STOP_TIMEOUT_MS, SimCluster
 from simulation.world.fault_plane import FaultPlane, FaultRefusedError
@@ -142,7 +142,8 @@ class SimClusterInstance:
             self._faults.add(name, fault)
         except FaultRefusedError as error:
             raise ClusterInstanceError(str(error)) from error
-        self._observer.fault_began(name, [place_of(fault)], fault.mode.value)
+        places = [place_of(fault)]
+        self._observer.fault_began(name, places, fault.mode.value, link_of(fault))
 
     async def clear_fault(self, name: str) -> None:
         self._observer.look()  # what it has damaged, before it is forgotten

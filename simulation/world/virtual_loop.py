@@ -177,12 +177,13 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def kill(self, process: Process) -> None:
         """Run nothing of a process any more, not even what its code would do at its end."""
         process.is_dead = True
-        process.ready.clear()
-        self._forget(process)
-        # They are kept until the world ends: their end would run code, whenever it came.
+        # They are kept until the world ends: their end would run code, whenever it came. What one
+        # that has not begun is held by alone is its first step, which is about to go.
         for task in self._tasks_of(process):
             asyncio.tasks._unregister_task(task)
             self._dead_tasks.append(task)
+        process.ready.clear()
+        self._forget(process)
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
         """Note an error that nobody caught, and log it; the dead have none."""

@@ -2,7 +2,7 @@
 
 A node is disturbed while it is down, paused or slow, or what it is told waits for a disk that hangs
 or is slow; so is the controller by whatever befalls the disk of its journal. A fault of the network
-disturbs all nodes. Judges nothing.
+disturbs who is at both of its ends. Judges nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
-from protocol.faults.model import CONTROLLER_NODE, DISK_MODE_NAMES, DiskMode, NetworkMode
+from protocol.faults.model import ANY_NODE, CONTROLLER_NODE, DISK_MODE_NAMES, DiskMode, NetworkMode
 from simulation.core.samples import FaultSample, NodeSample, Samples
 
 SETTLED_WITHIN_US: Final = 10_000_000
@@ -33,6 +33,14 @@ class _Disturbance(NamedTuple):
     """"": every node."""
     begin_us: int
     end_us: int
+    between: tuple[str, ...] = ()
+    """Or, of the network, those at its ends when they have to do with each other; ``*``: any."""
+
+    def concerns(self, nodes: Sequence[str]) -> bool:
+        """Tell whether it stands between some of these nodes, or befalls one."""
+        if self.between:
+            return all(end in (ANY_NODE, *nodes) for end in self.between)
+        return not self.node or self.node in nodes
 
 
 class QuietTimes:
@@ -51,7 +59,7 @@ class QuietTimes:
         return not any(
             each.begin_us <= end_us and begin_us <= each.end_us
             for each in self._disturbances
-            if not each.node or each.node in nodes
+            if each.concerns(nodes)
         )
 
     def acts(self, node: str, begin_us: int, end_us: int) -> bool:
@@ -117,6 +125,6 @@ def _of_faults(samples: Iterable[FaultSample], ended_us: int) -> Iterator[_Distu
         is_of_disk = fault.log_dir or fault.what in DISK_MODE_NAMES
         if not is_of_disk:
             settles_us = SETTLED_WITHIN_US if fault.node else RECONNECTED_WITHIN_US
-            yield _Disturbance(fault.node, fault.begin_us, end_us + settles_us)
+            yield _Disturbance(fault.node, fault.begin_us, end_us + settles_us, fault.between)
         elif fault.node == CONTROLLER_NODE or fault.what in _SLOW_DISKS:
             yield _Disturbance(fault.node, fault.begin_us, end_us + SETTLED_WITHIN_US)

@@ -8,7 +8,7 @@ import sys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulation.core.actions import StartWorkload, Step, When
+from simulation.core.actions import StartWorkload, Step, StopWorkload, When
 from simulation.core.dice import Dice, Streams
 from simulation.core.draw import draw_plan
 from simulation.core.plan import Plan
@@ -62,8 +62,14 @@ def test_another_workload_leaves_cluster_and_faults_as_they_are() -> None:
 
 
 def _of_others(plan: Plan) -> list[Step]:
-    """Return the steps that begin no client."""
-    return [step for step in plan.steps if not isinstance(step.action, StartWorkload)]
+    """Return the steps and lanes that neither begin nor end a client."""
+    return [step for step in plan.steps if not _is_of_clients(step)]
+
+
+def _is_of_clients(step: Step) -> bool:
+    if isinstance(step.action, When):
+        return any(map(_is_of_clients, step.action.steps))
+    return isinstance(step.action, StartWorkload | StopWorkload)
 
 
 def test_clients_that_do_not_begin_by_themselves_are_started_in_the_story() -> None:

@@ -62,6 +62,21 @@ def test_all_else_is_repaired_meanwhile() -> None:
     assert told.index("d1 of broker-1 is brought back") < told.index("faults end")
 
 
+def test_what_meets_something_meanwhile_is_taken_off_as_others_may_wait_for_its_end() -> None:
+    """Seed 690226: a broker was started every 100 ms and found its only log dir dead each time."""
+    verdict = play(
+        """
+        - pause: 1
+        - fault: {id: dead, broker: 1, mode: eio}
+        - fault: {id: beside, broker: 1, mode: slow, delay_ms: 1, operations: [append]}
+        """,
+        rest=PATIENT,
+    )
+
+    assert found(verdict) == []
+    assert min(verdict.fault_hits[name] for name in ("dead", "beside")) > 0
+
+
 def test_a_fault_that_nothing_can_provoke_fails_the_run_and_says_what_to_do() -> None:
     verdict = play(
         "- fault: {id: f, broker: 1, log_dir: d1, mode: eio, name: no-such-file}",

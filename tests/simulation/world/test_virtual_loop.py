@@ -119,6 +119,15 @@ async def test_a_killed_process_runs_nothing_any_more_not_even_its_end():
     assert ran == []
 
 
+async def test_a_process_that_is_killed_before_its_first_step_is_not_complained_of():
+    """Seed 690226: nothing but that step held its task, which was lost while it waited."""
+    loop, process = sim_loop(), Process("broker-1")
+    spawn(process, asyncio.sleep(1))
+    loop.kill(process)
+    await asyncio.sleep(5)
+    assert loop.unhandled == []
+
+
 async def test_children_belong_to_the_process_of_their_parent():
     process = Process("broker-1")
 

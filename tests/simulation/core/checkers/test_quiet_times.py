@@ -46,6 +46,21 @@ def test_faults_of_the_network_disturb_all_and_leave_dead_connections() -> None:
     assert _lasts(samples, "broker-1", 37, 38)
 
 
+def test_a_fault_of_the_network_disturbs_who_is_at_both_of_its_ends() -> None:
+    for ends, disturbed in (
+        (("controller", "broker-1"), True),
+        (("*", "controller"), True),
+        (("broker-1", "*"), True),
+        (("broker-2", "controller"), False),
+        (("broker-2", "*"), False),
+        (("broker-2", "broker-1"), False),
+    ):
+        samples = Samples(faults=[FaultSample(5 * S, 6 * S, "", what="cut", between=ends)])
+        samples.ended_us = 100 * S
+        quiet = QuietTimes(samples)
+        assert quiet.lasts(("controller", "broker-1"), 5 * S, 6 * S) is not disturbed
+
+
 def test_half_open_connections_are_found_when_they_are_used() -> None:
     samples = Samples(faults=[FaultSample(5 * S, 6 * S, "", what="half_open")])
     assert _lasts(samples, "broker-1", 1, 4)
