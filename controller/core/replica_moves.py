@@ -96,8 +96,17 @@ def _tell_others(step: Step, batch: RequestBatch, tp: TopicPartition, broker_id:
     if not partition.has_leadership:
         batch.add_update_metadata(step.state.reachable_brokers(), (tp,))
     elif not step.state.is_being_deleted(tp.topic):
-        others = tuple(replica for replica in partition.replicas if replica != broker_id)
-        batch.add_leader_and_isr(others, tp, is_new=False)
+        others = [replica for replica in partition.replicas if replica != broker_id]
+        # Kafka tells those that a reassignment is about to add as if they had a log (KAFKA-10314).
+        unborn = [
+            replica
+            for replica in others
+            if replica in partition.adding_replicas
+            and step.run.replica_phase_of(tp, replica) is ReplicaPhase.NON_EXISTENT
+        ]
+        known = tuple(replica for replica in others if replica not in unborn)
+        batch.add_leader_and_isr(known, tp, is_new=False)
+        batch.add_leader_and_isr(tuple(unborn), tp, is_new=True)
 
 
 def _leave_isr(step: Step, tps: list[TopicPartition], broker_id: int) -> None:

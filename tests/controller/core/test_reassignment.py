@@ -280,6 +280,18 @@ def test_a_new_wish_replaces_the_one_under_way() -> None:
     assert deleted_on(cluster, 2) == ["t-0"]
 
 
+@pytest.mark.kafka_bug("KAFKA-10314")
+def test_who_is_added_by_a_new_wish_is_never_told_of_it_as_of_one_it_has() -> None:
+    """Seed 47: as the first target left it, and one with an offline log dir refused it then."""
+    cluster = with_topic([1])
+    alter(cluster, ("t-0", [2]))
+    cluster.take()
+
+    alter(cluster, ("t-0", [3]))
+
+    assert told_new(cluster, 3) == [True, True, True]
+
+
 def test_a_new_wish_keeps_what_both_add() -> None:
     cluster = with_topic([1])
     alter(cluster, ("t-0", [2]))
