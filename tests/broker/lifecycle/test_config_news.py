@@ -95,11 +95,11 @@ async def test_topics_that_are_not_known_here_are_not_asked_for(
 async def test_a_row_without_a_name_brings_the_brokers_new_settings(
     controller: FakeController, lab: Lab
 ):
-    controller.broker_configs[""] = {"min.insync.replicas": "2"}
+    controller.broker_configs[""] = {"min.insync.replicas": "2", "message.max.bytes": "4242"}
     await lab.news.told(rows(""))
     assert lab.broker_configs.config.min_insync_replicas == 2
     assert lab.topic_configs.config_of("orders").min_insync_replicas == 2
-    assert lab.topic_configs.config_of("new").min_insync_replicas == 2
+    assert lab.topic_configs.config_of("new").max_message_bytes == 4242
     assert lab.topic_configs.config_of("orders").segment_bytes == 5_000
 
 
