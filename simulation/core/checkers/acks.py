@@ -89,9 +89,9 @@ def _end(send: Send) -> int:
     return send.base_offset + len(send.records)
 
 
-def _too_few_copies(send: Send, copies: int, isr_size_min: int) -> str:
+def _too_few_copies(send: Send, copies: int | None, isr_size_min: int) -> str:
     """Tell of what the Isr shrank to in the end: the answer had to be an error then."""
-    if copies >= isr_size_min:
+    if copies is None or copies >= isr_size_min:
         return ""
     return (
         f"{send.tp} was acknowledged at offset {send.base_offset}, which {copies} replicas had, "

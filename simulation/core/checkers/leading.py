@@ -31,22 +31,27 @@ class Leading:
         seen = in_force(samples, begin_us, end_us + self._late_us)
         return seen if is_one_leadership(seen) else ()
 
-    def copies(self, tp: TopicPartition, end_offset: int, begin_us: int, end_us: int) -> int:
+    def copies(self, tp: TopicPartition, end_offset: int, begin_us: int, end_us: int) -> int | None:
         """Return how many brokers may have had a log up to an offset, from begin to end.
 
         Who did not lead or follow the same topic in one leader epoch and process all the time may
-        have had it, but not who had no such log at all, or one that was offline.
+        have had it, but not who had no such log at all, or one that was offline. None: nobody was
+        seen to have such a log, for topics may come and go between two looks.
         """
         until_us = end_us + self._late_us
-        return sum(
-            _may_reach(in_force(samples, begin_us, until_us) or samples, end_offset, until_us)
+        stood = [
+            in_force(samples, begin_us, until_us) or samples
             for samples in self._replicas.get(tp, {}).values()
-        )
+        ]
+        hosting = [
+            seen
+            for seen in stood
+            if seen[0].at_us <= until_us and any(one.role in HOSTED_ROLES for one in seen)
+        ]
+        return sum(_may_reach(seen, end_offset) for seen in hosting) if hosting else None
 
 
-def _may_reach(seen: Sequence[ReplicaSample], end_offset: int, until_us: int) -> bool:
-    if seen[0].at_us > until_us or all(one.role not in HOSTED_ROLES for one in seen):
-        return False
+def _may_reach(seen: Sequence[ReplicaSample], end_offset: int) -> bool:
     first = seen[0]
     is_steady = all(
         one.role in HOSTED_ROLES

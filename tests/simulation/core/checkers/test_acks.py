@@ -127,6 +127,14 @@ def test_one_that_shrank_before_enough_replicas_had_the_record_does_not() -> Non
     ]
 
 
+def test_nothing_is_known_of_a_topic_that_nobody_saw() -> None:
+    story = _story()
+    _needs(story, 2)
+    story.at(1).send(7, offset=0)
+
+    assert _texts(story) == []
+
+
 def test_a_follower_that_ended_meanwhile_may_have_had_it() -> None:
     story = _shrinking(follower_ends=0)
     story.replica(2, Role.GONE)
