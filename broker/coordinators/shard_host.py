@@ -145,6 +145,11 @@ class ShardHost(Generic[ShardT]):
         """Tell whether a shard is still the one that decides."""
         return self._shard is shard
 
+    @property
+    def takes_records(self) -> bool:
+        """Whether the log would take what the shard decides now."""
+        return self._log.refusal() is ErrorCode.NONE
+
     # What is asked.
 
     async def ask(self, decide: Decide[ShardT], *, writes: bool = False) -> Any:

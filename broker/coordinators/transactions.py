@@ -65,6 +65,7 @@ class Transactions:
             hosts,
         )
         self._wall_ms = state.wall_ms
+        self._retry_ms = markers.retry_ms
         self._next_producer_id = next_producer_id
         self._channels = MarkerChannels(markers)
 
@@ -110,12 +111,27 @@ class Transactions:
         """Write the markers of a transaction whose end is in the log."""
         shard = host.shard
         progress = MarkerProgress(due, host.leader_epoch)
-
         self._channels.send(
             progress,
-            on_done=lambda: host.take(shard.markers_written(due, self._wall_ms())),
+            on_done=lambda: self._complete(host, shard, due),
             is_wanted=lambda: host.holds(shard),
         )
+
+    def _complete(
+        self, host: ShardHost[TransactionShard], shard: TransactionShard, due: MarkersDue
+    ) -> None:
+        """Have a transaction completed that has all markers, as soon as the log takes records.
+
+        One that is refused would be loaded anew, and write its markers again and again meanwhile.
+        Source: TransactionMarkerChannelManager.tryAppendToLog.
+        """
+        if not host.holds(shard):
+            return
+        if host.takes_records:
+            host.take(shard.markers_written(due, self._wall_ms()))
+        else:
+            delay_s = self._retry_ms / 1000
+            asyncio.get_running_loop().call_later(delay_s, self._complete, host, shard, due)
 
 
 def _limits(config: BrokerConfig) -> TransactionLimits:

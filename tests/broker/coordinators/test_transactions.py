@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
@@ -66,6 +68,28 @@ async def test_an_end_is_complete_when_its_markers_are_written(
     assert await end(node, producer, commits=commits) is ErrorCode.NONE
     done = TransactionState.COMPLETE_COMMIT if commits else TransactionState.COMPLETE_ABORT
     await until(lambda: state(node) is done)
+    assert await node.log_end() == 1
+
+
+async def test_markers_are_written_once_while_the_coordinator_may_not_write_that_they_are(
+    transactional_lab: Lab,
+) -> None:
+    lab, node = transactional_lab, transactional_lab[1]
+    begun = await begin(node)
+    producer = ProducerIdAndEpoch(begun.producer_id, begun.producer_epoch)
+    await add_orders(node, producer)
+    lab.led[ORDERS].leader = -1  # No marker gets through yet.
+    lab.tell_metadata()
+    assert await end(node, producer, commits=True) is ErrorCode.NONE
+    lab[2].is_reachable = lab[3].is_reachable = False
+    await lab.elect(STATE, node.id, [1])
+    node.replica(STATE).partition.min_insync_replicas = 2
+    await lab.elect(ORDERS, node.id, [1])
+    await asyncio.sleep(10)
+    assert await node.log_end() == 1
+    assert state(node) is TransactionState.PREPARE_COMMIT
+    node.replica(STATE).partition.min_insync_replicas = 1
+    await until(lambda: state(node) is TransactionState.COMPLETE_COMMIT)
     assert await node.log_end() == 1
 
 
