@@ -30,6 +30,11 @@ _SIZE: Final = Struct(">i")
 _HEAD_BYTES: Final = 512
 """Enough for the header and the first fields of any request of ours."""
 _PRODUCE: Final = 0
+REQUESTS_PER_S_MAX: Final = 250
+"""Of one API over one connection, but for Produce, whose pace is the writer's. In seeds it is below
+100; who asks again as soon as it is answered asks some thousand times.
+"""
+_SECOND_US: Final = 1_000_000
 _ROUTINE: Final = frozenset({1, 3, 18, 63})
 """Fetch, Metadata, ApiVersions, BrokerHeartbeat: what goes on when nothing does."""
 
@@ -96,6 +101,10 @@ class Exchange:
         self._open: dict[int, _Request] = {}
         self.count = 0
         """Requests so far that want an answer."""
+        self._paces: dict[int, tuple[int, int]] = {}
+        """API -> the second that began then, and the requests since."""
+        self._hasty: list[Misanswer] = []
+        """What is told with the next answer."""
 
     def asked(self, data: Buffer, at_us: int) -> bool:
         """Take bytes on their way to the server; True when a request may change something."""
@@ -108,6 +117,8 @@ class Exchange:
                 request = _Request(at_us, api_key, correlation_id, version, group)
                 self._open[correlation_id] = request
                 self.count += 1
+                if api_key != _PRODUCE:
+                    self._pace(request)
                 if group and len(self._open) == 1:
                     self._begin(request, at_us)
         return is_news
@@ -118,7 +129,7 @@ class Exchange:
         Returns:
             What is wrong, and whether a request that may have changed something was answered.
         """
-        wrong: list[Misanswer] = []
+        wrong, self._hasty = self._hasty, []
         is_news = False
         for head in self._answered.feed(data):
             (correlation_id,) = _SIZE.unpack_from(head)
@@ -133,6 +144,16 @@ class Exchange:
                 wrong.append(self._misanswer(request, at_us, "was answered before an earlier one"))
             self._end(request, head, at_us)
         return wrong, is_news
+
+    def _pace(self, request: _Request) -> None:
+        """Count a request; who asks too often is told once a second."""
+        since_us, count = self._paces.get(request.api_key, (request.at_us, 0))
+        if request.at_us - since_us >= _SECOND_US:
+            since_us, count = request.at_us, 0
+        self._paces[request.api_key] = since_us, count + 1
+        if count == REQUESTS_PER_S_MAX:
+            what = f"is one of more than {REQUESTS_PER_S_MAX} within a second: nobody waits"
+            self._hasty.append(self._misanswer(request, request.at_us, what))
 
     def _begin(self, request: _Request, at_us: int) -> None:
         """Tell who follows groups of a request that nothing stands before any more."""

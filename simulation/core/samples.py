@@ -254,7 +254,7 @@ class LogSample(NamedTuple):
 
 
 class Misanswer(NamedTuple):
-    """A request that was not answered exactly once."""
+    """A request that was not answered exactly once, or one of far too many."""
 
     at_us: int
     connection: str

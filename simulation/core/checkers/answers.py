@@ -1,4 +1,4 @@
-"""No request is answered twice or never; every client's operation ends exactly once."""
+"""No request is answered twice or never, none is asked without a pause; operations end once."""
 
 from __future__ import annotations
 

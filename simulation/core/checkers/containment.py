@@ -26,6 +26,9 @@ NAME: Final = "containment"
 _WITHOUT_KEY: Final = ErrorCode.INVALID_RECORD.name
 """What a topic that is compacted answers to records that have no key."""
 
+_TOO_LARGE: Final = ErrorCode.RECORD_LIST_TOO_LARGE.name
+"""What a topic with small segments answers to a batch in which a library gathered what waited."""
+
 
 class _Outage(NamedTuple):
     """A log dir while it was offline, from the first to the last look that can tell so."""
@@ -147,6 +150,8 @@ def _bad_service(evidence: Evidence, spans: list[Span]) -> Iterator[Violation]:
         if not isinstance(send, Send) or not any(_overlap(span, fault, 0) for fault in broken):
             continue
         if span.end.error == _WITHOUT_KEY and send.tp.topic in compacted:
+            continue
+        if span.end.error == _TOO_LARGE and len(send.records) == 1:
             continue
         until_us = span.end.at_us + evidence.samples.seen_within_us
         if any(

@@ -6,7 +6,7 @@ from protocol.connection import ClientConnection
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.wire.fast import codec
-from simulation.core.exchanges import Exchange
+from simulation.core.exchanges import REQUESTS_PER_S_MAX, Exchange
 from simulation.core.samples import Misanswer
 
 METADATA = 3
@@ -138,3 +138,24 @@ def test_a_client_without_a_name_is_followed_too(exchange: Exchange) -> None:
     exchange.asked(_produce(nameless, 9, 0) + _produce(nameless, 8, 0), 0)
 
     assert exchange.count == 0
+
+
+@pytest.mark.parametrize("is_hasty", [True, False])
+def test_who_asks_without_a_pause_is_told_once_a_second(
+    client: ClientConnection, exchange: Exchange, is_hasty: bool
+) -> None:
+    wrong: list[Misanswer] = []
+    for number in range(REQUESTS_PER_S_MAX + 10):
+        frame = _ask(client)
+        exchange.asked(frame, number * (3_000 if is_hasty else 4_000))
+        wrong += exchange.answered(_answer(_first_id(frame)), number)[0]
+    assert [each.what for each in wrong] == [
+        "is one of more than 250 within a second: nobody waits"
+    ] * is_hasty
+
+
+def test_writers_write_as_often_as_they_like(client: ClientConnection, exchange: Exchange) -> None:
+    for _ in range(REQUESTS_PER_S_MAX + 10):
+        frame = _produce(client, 9, -1)
+        exchange.asked(frame, 0)
+        assert exchange.answered(_answer(_first_id(frame)), 0)[0] == []

@@ -342,6 +342,17 @@ def test_a_topic_that_is_compacted_takes_no_records_without_keys() -> None:
     assert _texts(story) == []
 
 
+def test_a_library_may_gather_more_in_a_batch_than_a_segment_takes() -> None:
+    """Each record that a library was given is a write of its own; others know what they send."""
+    story = _story()
+    _fail(story.at(2))
+    story.at(10).begin_send(1, tp=BESIDE).fail("RECORD_LIST_TOO_LARGE")
+    assert _texts(story) == []
+
+    story.begin_send(2, 3, tp=BESIDE).fail("RECORD_LIST_TOO_LARGE")
+    assert len(_texts(story)) == 1
+
+
 def test_a_fault_concerns_a_partition_that_was_reassigned_from_there() -> None:
     story = _story()
     _fail(story.at(2))
