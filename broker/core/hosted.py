@@ -175,7 +175,7 @@ L = TypeVar("L", bound=IdleLog)
 class HostedPartitions(Generic[P, L]):
     """The table of one broker: P is an online partition, L a log that nobody asked for yet."""
 
-    __slots__ = ("_failed_epochs", "_idle", "_offline", "_online", "_witness")
+    __slots__ = ("_deleted", "_failed_epochs", "_idle", "_offline", "_online", "_witness")
 
     def __init__(self, witness: Witness = unwitnessed) -> None:
         self._witness = witness
@@ -184,6 +184,8 @@ class HostedPartitions(Generic[P, L]):
         self._idle: dict[TopicPartition, L] = {}
         self._failed_epochs: dict[TopicPartition, int] = {}
         """Partition -> its last leader epoch before its log dir failed, until it is Online."""
+        self._deleted: dict[TopicPartition, bytes] = {}
+        """The topic ids of what was deleted while an older log of it may have lain out of reach."""
 
     @property
     def partition_count(self) -> int:
@@ -284,16 +286,19 @@ class HostedPartitions(Generic[P, L]):
         self.put_offline(tp, ZERO_UUID, log_dir)
         self._offline[tp] = OfflineReplica(ZERO_UUID, log_dir, Loss.REBUILD)
 
-    def remove(self, tp: TopicPartition) -> P | None:
+    def remove(self, tp: TopicPartition, *, any_unread: bool = False) -> P | None:
         """Forget an online partition or idle log: it is being deleted.
 
-        An Offline entry stays, unless its log lies on a good log dir or nowhere any more.
+        An Offline entry stays, unless its log lies on a good log dir or nowhere any more. With
+        ``any_unread`` an older log, nobody's then, may come back with a log dir never read.
         """
         before = self.state_of(tp)
         idle = self._idle.pop(tp, None)
         if idle is not None or self.is_lost(tp):
             self._offline.pop(tp, None)
         ended = self._online.pop(tp, None)
+        if ended is not None and any_unread:
+            self._deleted[tp] = ended.topic_id
         if not self.is_offline(tp):
             self._failed_epochs.pop(tp, None)
         self._witness(before, self.state_of(tp))
@@ -364,19 +369,20 @@ class HostedPartitions(Generic[P, L]):
         for tp in lost:
             self._offline[tp] = OfflineReplica(self._offline[tp].topic_id, log_dir, rule.loss)
         released = self.release(tp for tp in taken if rule.takes(tp))
+        if rule.is_last:
+            self._deleted.clear()
         return ReturnedReplicas(released, lost, strays, belonging)
 
     def _is_stray(self, tp: TopicPartition, found: L, rule: ReturnRule) -> bool:
         """Tell whether a log that came back is nobody's any more."""
-        offline = self._offline.get(tp)
-        if offline is None:
-            return not rule.is_unread or tp in self._online or tp in self._idle
-        return is_another_topic(offline.topic_id, found.topic_id)
+        if (offline := self._offline.get(tp)) is not None:
+            return is_another_topic(offline.topic_id, found.topic_id)
+        is_old = tp in self._online or tp in self._idle
+        return not rule.is_unread or is_old or self._deleted.get(tp) == found.topic_id
 
     def accept_loss(self, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
         """Let lost partitions begin empty even where no other member of the Isr has them."""
-        accepted = tuple(tp for tp in tps if self.is_lost(tp))
-        for tp in accepted:
+        for tp in (accepted := tuple(tp for tp in tps if self.is_lost(tp))):
             self._offline[tp] = self._offline[tp]._replace(loss=Loss.ACCEPTED)
         return accepted
 

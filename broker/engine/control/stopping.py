@@ -129,7 +129,7 @@ class Stopping:
         if replica is None:
             return []
         self._moves.abandon(replica)
-        self._state.hosted.remove(tp)
+        self._state.hosted.remove(tp, any_unread=self._state.log_dir_states.any_unread)
         self._state.rebuilds.done(tp)
         replica.end(ErrorCode.NOT_LEADER_OR_FOLLOWER)
         return [(tp, aside(tp, replica.log, replica))]

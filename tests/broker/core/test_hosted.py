@@ -239,6 +239,23 @@ def test_a_log_of_no_replica_is_a_stray_unless_its_log_dir_was_unread() -> None:
         assert (hosted.idle_replica(T0) is None) == bool(strays)
 
 
+def test_an_older_log_of_what_was_deleted_meanwhile_is_a_stray() -> None:
+    """A reassignment adds it, its disk fails, a new process makes it elsewhere and deletes it."""
+    for any_unread, found_id, strays in (
+        (True, ID, (T0,)),
+        (True, bytes(16 * [9]), ()),
+        (False, ID, ()),
+    ):
+        hosted = table()
+        hosted.put_online(T0, Hosted("/d2"))
+        hosted.remove(T0, any_unread=any_unread)
+        for rule in (ReturnRule(is_last=False), ReturnRule()):
+            found = {T0: Idle(topic_id=found_id)}
+            assert hosted.on_log_dir_returned("/d1", found, rule).strays == strays
+            hosted.remove(T0)
+        assert hosted.on_log_dir_returned("/d1", {T0: Idle()}, ReturnRule()).strays == ()
+
+
 def test_a_lost_replica_whose_log_dir_fails_again_is_offline_as_any_other() -> None:
     hosted = offline_in("/d1", T0)
     hosted.on_log_dir_returned("/d1", {}, ReturnRule())
