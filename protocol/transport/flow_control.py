@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final
 
 from protocol.ports import Buffer
@@ -30,6 +31,15 @@ def write_all(transport: asyncio.Transport, buffers: Sequence[Buffer]) -> None:
         _, high = transport.get_write_buffer_limits()
         if waiting_bytes > high:
             transport.set_write_buffer_limits(high=high)
+
+
+def abort(transport: asyncio.Transport) -> None:
+    """End a connection at once, whatever waits.
+
+    One of TLS that was closed twice has nothing below it any more, which Python 3.11.2 trips over.
+    """
+    with suppress(AttributeError):
+        transport.abort()
 
 
 def joined(buffers: Sequence[Buffer], size_bytes: int) -> list[Buffer]:

@@ -19,7 +19,7 @@ from protocol.connection import ClientConnection, ResponseReceived
 from protocol.errors import Malformed, MalformedAnswer
 from protocol.ports import Buffer
 from protocol.transport.door import HANDSHAKE_TIMEOUT_MS, NO_KEY, Authenticate, Key
-from protocol.transport.flow_control import wake_up, write_all
+from protocol.transport.flow_control import abort, wake_up, write_all
 from protocol.wire.fast import codec
 from protocol.wire.table import META
 
@@ -371,7 +371,7 @@ class _Link(asyncio.BufferedProtocol):
         """Drop the connection; waiting requests end with ``error(reason)``."""
         self._reason, self._error = reason, error
         self.is_closed = True
-        self._transport.abort()
+        abort(self._transport)
 
     def _set_alarm(self, at_s: float) -> None:
         """Have one timer for all requests: answers come, and it seldom has anything to do."""

@@ -15,7 +15,7 @@ from protocol.connection import CloseConnection, Peer, RequestReceived, ServerCo
 from protocol.ports import Buffer
 from protocol.transport.begun_answers import BegunAnswers, Body, LaterAnswer
 from protocol.transport.door import Door, tell_end
-from protocol.transport.flow_control import cut, wake_up, write_all
+from protocol.transport.flow_control import abort, cut, wake_up, write_all
 from protocol.transport.held_request import HeldRequest
 from protocol.transport.link_owner import Dispatch, LinkOwner
 from protocol.transport.rounds import LATE_REQUESTS_MAX
@@ -190,7 +190,7 @@ class ServerLink(asyncio.BufferedProtocol):
     def close_because(self, reason: str) -> None:
         """Abort the connection, and log why."""
         logger.warning("%s: closed: %s", self.peer, reason)
-        self.transport.abort()
+        self.abort()
 
     async def serve(self, dispatch: Dispatch) -> None:
         """Answer one request after the other until the connection is closed."""
@@ -349,7 +349,7 @@ class ServerLink(asyncio.BufferedProtocol):
 
     def abort(self) -> None:
         """End the connection at once."""
-        self.transport.abort()
+        abort(self.transport)
 
     def _forget_if_over(self) -> None:
         if self._is_over and self.closed.done():

@@ -84,6 +84,8 @@ def _said(error: Exception) -> str:
         words = error.verify_message.rstrip(".")
         return f"its certificate is not taken, {words}: see zookeeper.ssl.{key}"
     reason: str | None = getattr(error, "reason", None)
+    if isinstance(error, ssl.SSLEOFError | ssl.SSLZeroReturnError):
+        reason = "UNEXPECTED_EOF"  # Python before 3.11.4 gives none.
     if not reason:
         return str(error)
     words = reason.lower().replace("_", " ")

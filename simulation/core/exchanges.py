@@ -103,7 +103,7 @@ class Exchange:
         """Requests so far that want an answer."""
         self._paces: dict[int, tuple[int, int]] = {}
         """API -> the second that began then, and the requests since."""
-        self._hasty: list[Misanswer] = []
+        self._too_often: list[Misanswer] = []
         """What is told with the next answer."""
 
     def asked(self, data: Buffer, at_us: int) -> bool:
@@ -129,7 +129,7 @@ class Exchange:
         Returns:
             What is wrong, and whether a request that may have changed something was answered.
         """
-        wrong, self._hasty = self._hasty, []
+        wrong, self._too_often = self._too_often, []
         is_news = False
         for head in self._answered.feed(data):
             (correlation_id,) = _SIZE.unpack_from(head)
@@ -153,7 +153,7 @@ class Exchange:
         self._paces[request.api_key] = since_us, count + 1
         if count == REQUESTS_PER_S_MAX:
             what = f"is one of more than {REQUESTS_PER_S_MAX} within a second: nobody waits"
-            self._hasty.append(self._misanswer(request, request.at_us, what))
+            self._too_often.append(self._misanswer(request, request.at_us, what))
 
     def _begin(self, request: _Request, at_us: int) -> None:
         """Tell who follows groups of a request that nothing stands before any more."""

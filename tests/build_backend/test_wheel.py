@@ -5,13 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from build_backend.wheel import write_nested
+from tests.archives import unpack
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("analytics", "broker", "controller", "protocol", "simulation", "jbodlab")
@@ -46,8 +46,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Build a source distribution and of that the wheel; return its files."""
     folder = tmp_path_factory.mktemp("build")
     sdist = run_hook(copy_of_the_repository(folder / "clone"), "build_sdist", folder / "sdist")
-    with tarfile.open(sdist) as archive:
-        archive.extractall(folder / "source", filter="data")
+    unpack(sdist, folder / "source")
     (project,) = (folder / "source").iterdir()
     with zipfile.ZipFile(run_hook(project, "build_wheel", folder / "wheel")) as archive:
         return {name: archive.read(name) for name in archive.namelist()}

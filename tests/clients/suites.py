@@ -11,7 +11,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from importlib.metadata import version
@@ -21,6 +20,7 @@ from typing import Final
 from benchmarks.secured_lab import CA_FILE, OWN, PROTOCOLS, SecuredLab, write_secured_lab
 from jbodlab.processes.cluster import Cluster, running
 from protocol.configs.authorizer import STANDARD_AUTHORIZER
+from tests.archives import unpack
 from tests.clients import kafka_python_fixture
 from tests.clients.builds import build
 from tests.clients.results import ItemResult, Outcome
@@ -166,8 +166,7 @@ def _unpacked(wanted: str, build_dir: Path) -> Path:
     if not (folder / "test" / "__init__.py").is_file():
         pip = (sys.executable, "-m", "pip", "download", "--quiet", "--no-deps")
         build(*pip, "--no-binary", ":all:", f"kafka-python=={wanted}", folder=build_dir)
-        with tarfile.open(build_dir / f"{name}.tar.gz") as archive:
-            archive.extractall(build_dir, filter="data")
+        unpack(build_dir / f"{name}.tar.gz", build_dir)
         (folder / "servers" / RELEASE / "kafka-bin").mkdir(parents=True)
         (folder / "test" / "__init__.py").touch()
     (folder / "test" / "service.py").write_text(_SERVICE, encoding="utf-8")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import lzma
 import shutil
-import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
 from benchmarks.peer.kafka import BUILD_DIR, fetch
+from tests.archives import unpack
 from tests.golden.made import GOLDEN, Made
 from tests.integration.apache_kafka import run_tool
 
@@ -73,8 +73,7 @@ def printed(files: list[str]) -> Iterator[tuple[str, str]]:
         for name, (options, names) in dumps_asked().items():
             yield name, dumped(copies, options, names)
         clean = Path(folder) / "clean"
-        with tarfile.open(LOG_DIRS / "clean.tar.xz") as archive:
-            archive.extractall(clean, filter="data")
+        unpack(LOG_DIRS / "clean.tar.xz", clean)
         yield LOG_DIRS_DUMP.name, dumped(clean, ["--print-data-log"], files)
 
 

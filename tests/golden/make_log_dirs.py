@@ -20,6 +20,7 @@ from typing import Any, Final
 from benchmarks.peer.kafka import BUILD_DIR
 from protocol.records.batch import iterate_batches
 from protocol.records.records import Record, iterate_records
+from tests.archives import unpack
 from tests.golden.kafka_story import LOG_DIRS, write_log_dirs
 from tests.golden.made import GOLDEN, Made
 
@@ -102,8 +103,7 @@ def comparable(contents: Mapping[str, Any]) -> dict[str, Any]:
 
 def unpacked(kind: str, root: Path) -> Path:
     """Unpack what stands; return the folder."""
-    with tarfile.open(FOLDER / f"{kind}.tar.xz") as archive:
-        archive.extractall(root / kind, filter="data")
+    unpack(FOLDER / f"{kind}.tar.xz", root / kind)
     return root / kind
 
 

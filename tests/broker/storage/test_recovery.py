@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from protocol.ids import TopicPartition
 from protocol.ports import Disk
 from protocol.records.batch import iterate_batches
 from protocol.records.records import iterate_records
+from tests.archives import unpack
 from tests.broker.storage.builders import (
     ORDERS,
     UNIQUE,
@@ -212,8 +212,7 @@ class Kafka:
     """Log dirs as Apache Kafka left them, unpacked; loaded on first use."""
 
     def __init__(self, kind: str, root: Path) -> None:
-        with tarfile.open(GOLDEN / f"{kind}.tar.xz") as archive:
-            archive.extractall(root, filter="data")
+        unpack(GOLDEN / f"{kind}.tar.xz", root)
         contents: dict[str, Any] = json.loads((GOLDEN / "contents.json").read_text())
         self.contents: dict[str, Any] = contents[kind]
         self.kind = kind

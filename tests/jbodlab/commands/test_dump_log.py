@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import lzma
-import tarfile
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
 from jbodlab.errors import ExitCode
+from tests.archives import unpack
 from tests.jbodlab.command_line import jbodlab
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -50,8 +50,7 @@ def test_every_line_is_that_of_kafkas_tool(expected: str, options: list[str]) ->
 def test_every_line_is_kafkas_for_the_log_dirs_that_kafka_wrote(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with tarfile.open(GOLDEN / "log_dirs" / "clean.tar.xz") as archive:
-        archive.extractall(tmp_path, filter="data")
+    unpack(GOLDEN / "log_dirs" / "clean.tar.xz", tmp_path)
     expected = lzma.decompress((GOLDEN / "log_dirs" / "clean.dump.txt.xz").read_bytes()).decode()
     files = [
         line.removeprefix("Dumping ")
