@@ -16,9 +16,11 @@ _LOG_DIRS: Final = {1: 2, 2: 4, 3: 3, 4: 1}
 _TOPICS: Final = {1: 4, 2: 4, 3: 1}
 _REPLICATION: Final = {1: 1, 2: 3, 3: 6}
 _ACKS: Final[dict[Literal["all", "1", "0"], int]] = {"all": 8, "1": 2, "0": 1}
-_HEARTBEATS: Final = {(500, 3000): 3, (250, 2000): 1, (1000, 6000): 1}
+_HEARTBEATS: Final = {(100, 500): 2, (250, 1000): 3, (500, 3000): 3, (1000, 6000): 1}
+"""How often brokers tell in ms that they live, and after how long they are dead: mostly soon, so
+that what follows a death comes about while its story lasts."""
 _CONFIGS: Final[dict[str, tuple[str, ...]]] = {
-    "replica.lag.time.max.ms": ("2000", "5000", "10000", "30000"),
+    "replica.lag.time.max.ms": ("500", "1000", "2000", "10000", "30000"),
     "replica.fetch.wait.max.ms": ("100", "500"),
     "replica.fetch.max.bytes": ("4096", "65536", "1048576"),
     "num.replica.fetchers": ("1", "2", "4"),
