@@ -107,6 +107,23 @@ def test_g0_a_later_transaction_that_lies_before_an_earlier_one_is_told() -> Non
     ]
 
 
+def test_what_a_lost_transaction_had_written_to_others_may_write_to() -> None:
+    """The only member of the Isr loses power, and begins again with less."""
+    story = TransactionStory()
+    story.partition(isr=(1,), replicas=(1,))
+    story.replica(1)
+    story.at(1)
+    story.txn(send(1, 5))
+    story.samples.damages.append(Damage(2_000_000, 1, "d1", "power cut"))
+    story.at(3)
+    late = story.begin_txn(send(2), client="other")
+    story.at(4)
+    late.ok(Txn("other", (send(2, 3),)))
+    story.ended_log((3, 2), "commit")
+
+    assert [text for text in texts(story) if "G0" in text] == []
+
+
 def test_transactions_that_go_on_at_once_may_lie_in_any_order() -> None:
     story = TransactionStory()
     story.at(1)
