@@ -87,7 +87,7 @@ def rows_in_topic(lab: Lab) -> Rows:
         partitions = [TopicPartition(METRICS_TOPIC, number) for number in range(SHAPE.brokers)]
         consumer.assign(partitions)
         consumer.seek_to_beginning(*partitions)
-        ends = consumer.end_offsets(partitions)
+        ends = consumer.end_offsets(partitions, timeout_ms=DEADLINE_MS)
         found: Rows = Counter()
         while any(consumer.position(each) < ends[each] for each in partitions):
             for records in consumer.poll(1000).values():
