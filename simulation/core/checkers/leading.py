@@ -35,8 +35,9 @@ class Leading:
         """Return how many brokers may have had a log up to an offset, from begin to end.
 
         Who did not lead or follow the same topic in one leader epoch and process all the time may
-        have had it, but not who had no such log at all, or one that was offline. None: nobody was
-        seen to have such a log, for topics may come and go between two looks.
+        have had it, but not who had no such log at all, or one that was offline from before on: who
+        is offline at a look may have followed since the last one. None: nobody was seen to have
+        such a log, for topics may come and go between two looks.
         """
         until_us = end_us + self._late_us
         stood = [
@@ -46,9 +47,14 @@ class Leading:
         hosting = [
             seen
             for seen in stood
-            if seen[0].at_us <= until_us and any(one.role in HOSTED_ROLES for one in seen)
+            if seen[0].at_us <= until_us and any(_may_have_hosted(one, begin_us) for one in seen)
         ]
         return sum(_may_reach(seen, end_offset) for seen in hosting) if hosting else None
+
+
+def _may_have_hosted(seen: ReplicaSample, since_us: int) -> bool:
+    became_offline = seen.role is Role.OFFLINE and seen.at_us > since_us
+    return seen.role in HOSTED_ROLES or became_offline
 
 
 def _may_reach(seen: Sequence[ReplicaSample], end_offset: int) -> bool:

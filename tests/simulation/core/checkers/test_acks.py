@@ -121,6 +121,21 @@ def test_an_isr_that_was_large_enough_once_suffices() -> None:
     assert _texts(_shrinking(follower_ends=1)) == []
 
 
+def test_who_is_offline_at_a_look_may_have_followed_since_the_last_one() -> None:
+    """Its broker was down while the record was written, came into the Isr and lost its disk."""
+    story = _story()
+    _needs(story, 2)
+    _lead(story, 0)
+    story.replica(2, Role.GONE)
+    sending = story.at(1).begin_send(7)
+    _lead(story.at(2), 1, isr=(1,))
+    sending.ok(sending.value._replace(base_offset=0, broker=1))
+    assert len(_texts(story)) == 1
+
+    story.replica(2, Role.OFFLINE, boot=2)
+    assert _texts(story) == []
+
+
 def test_one_that_shrank_before_enough_replicas_had_the_record_does_not() -> None:
     assert _texts(_shrinking(follower_ends=0)) == [
         "orders-0 was acknowledged at offset 0, which 1 replicas had, and min.insync.replicas was 2"
