@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
@@ -23,6 +24,8 @@ from simulation.core.checkers.outcomes import (
 from simulation.core.history import Assignment, Kind, Operation, Poll, Read, Txn
 
 NAME: Final = "polls"
+_DAMAGED: Final = ErrorCode.CORRUPT_MESSAGE.name
+"""A batch that a library finds damaged: it forgets what else the same poll was about to bring."""
 
 
 @dataclass(slots=True)
@@ -58,6 +61,8 @@ def check_polls(evidence: Evidence) -> list[Violation]:
     readers: dict[str, _Reader] = {}
     found: list[Violation] = []
     for operation in evidence.history:
+        if operation.client in readers and operation.error == _DAMAGED:
+            readers[operation.client].last.clear()
         if operation.kind is not Kind.OK:
             continue
         if isinstance(operation.value, Assignment):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulation.core.checkers.polls import check_polls
-from simulation.core.history import Function, Order
+from simulation.core.history import Function, Order, Poll
 from tests.simulation.core.checkers.build import TP
 from tests.simulation.core.checkers.transaction_story import OTHER, TransactionStory, send
 
@@ -70,6 +70,19 @@ def test_a_poll_skip_is_told() -> None:
     assert texts(story) == [
         "poll skip: reader was not given orders-0 offset 1, and was given later ones"
     ]
+
+
+def test_a_library_forgets_what_a_poll_would_have_brought_beside_a_damaged_batch() -> None:
+    """As aiokafka does, whose positions are behind it by then (seed 694046)."""
+    story = TransactionStory()
+    story.ended_log((-1, 1), (-1, 2), (-1, 3))
+    story.assign("reader")
+    story.poll("reader", (0, 1))
+    polling = story.history.begin("reader", Function.POLL, Poll(-1, ()))
+    polling.fail("CORRUPT_MESSAGE")
+    story.poll("reader", (2, 3))
+
+    assert texts(story) == []
 
 
 def test_a_nonmonotonic_poll_is_told() -> None:
