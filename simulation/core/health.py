@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from protocol.ids import TopicPartition
+from protocol.ids import NO_LEADER, TopicPartition
 from simulation.core.observation import Observation, ObservedPartition
 
 
@@ -46,6 +46,20 @@ def lost_topics(seen: Observation) -> frozenset[str]:
     """Return the topics with a partition that nobody may lead, as everybody says who shows it."""
     shown = dict.fromkeys(tp for view in seen.metadata.values() for tp in view)
     return frozenset(tp.topic for tp in shown if _is_lost(tp, seen))
+
+
+def untold_ends(seen: Observation) -> list[TopicPartition]:
+    """Return the partitions that have a leader everywhere, of which nobody told where they end.
+
+    As while another one is elected: who is to read all of it may not be taken to have done so.
+    """
+    shown = dict.fromkeys(tp for view in seen.metadata.values() for tp in view)
+    return [tp for tp in shown if tp not in seen.offsets and _is_led(tp, seen)]
+
+
+def _is_led(tp: TopicPartition, seen: Observation) -> bool:
+    leaders = [view[tp].leader if tp in view else NO_LEADER for view in seen.metadata.values()]
+    return NO_LEADER not in leaders
 
 
 def _down(seen: Observation) -> Iterator[str]:

@@ -10,7 +10,7 @@ from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.cluster_instance import ClusterInstanceError
 from simulation.core.actions import Clear
-from simulation.core.health import health_problems, left_out, lost_topics
+from simulation.core.health import health_problems, left_out, lost_topics, untold_ends
 from simulation.core.needs import Need
 from simulation.core.observation import LogDirName, Observation
 from simulation.core.plan import Ending
@@ -103,6 +103,7 @@ async def _read_up(context: RunContext, ending: Ending, story: Story) -> str:
     while True:
         seen = await context.observer.observe((Need.OFFSETS,))
         unread = context.workloads.unread(seen.offsets, lost_topics(seen))
+        unread += [f"nobody tells where {tp} ends" for tp in untold_ends(seen)]
         lasted_ms = context.cluster.now_ms() - began_ms
         if not unread:
             story.tell(f"all is read after {lasted_ms} ms")

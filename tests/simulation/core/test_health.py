@@ -3,11 +3,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from protocol.ids import TopicPartition
-from simulation.core.health import health_problems, left_out, lost_topics
+from simulation.core.health import health_problems, left_out, lost_topics, untold_ends
 from simulation.core.observation import (
     Observation,
     ObservedLogDir,
     ObservedNode,
+    ObservedOffsets,
     ObservedPartition,
     ObservedReplica,
 )
@@ -83,6 +84,15 @@ def test_a_topic_is_lost_when_nobody_may_lead_one_of_its_partitions_whoever_is_a
     lost = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,))
     assert lost_topics(seen(lost)) == {"a"}
     assert lost_topics(replace(seen(lost), metadata={1: {TP: lost}, 2: {TP: WELL}})) == set()
+
+
+def test_where_a_partition_ends_that_has_a_leader_is_waited_for() -> None:
+    """Another leader is elected while the one before is asked (seed 694119)."""
+    told = {TP: ObservedOffsets(earliest=0, latest=5)}
+    assert untold_ends(seen()) == [TP]
+    assert untold_ends(replace(seen(), offsets=told)) == []
+    assert untold_ends(seen(replace(WELL, leader=-1))) == []
+    assert untold_ends(replace(seen(), metadata={1: {}, 2: {TP: WELL}})) == []
 
 
 def test_moves_reassignments_and_nodes_are_waited_for() -> None:
