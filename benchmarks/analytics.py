@@ -40,14 +40,25 @@ spark.stop()
 _TICKS_PER_S: Final = os.sysconf("SC_CLK_TCK")
 
 
+class Ran(NamedTuple):
+    """What one run of Spark took, with all its processes."""
+
+    wall_s: float
+    cpu_s: float
+    peak_mib: float
+    """The largest memory that one process had resident: Java, where Spark runs."""
+
+    @property
+    def cells(self) -> tuple[str, str, str]:
+        """Return them for the table."""
+        return f"{self.wall_s:.1f}", f"{self.cpu_s:.1f}", f"{self.peak_mib:.0f}"
+
+
 class Cost(NamedTuple):
     """What one dump cost."""
 
     rows: int
-    wall_s: float
-    cpu_s: float
-    peak_mib: float
-    """The largest memory that one process of the report had resident: Java, where Spark runs."""
+    report: Ran
     duckdb_cpu_s: float
 
 
@@ -71,25 +82,20 @@ def main(rows: tuple[int, ...], *, is_plain: bool) -> None:
     names = ("rows", "report s", "processor s", "MiB", "DuckDB s", "us a row", "DuckDB us", "times")
     for name in names:
         table.add_column(name, justify="right")
-    table.add_row("Spark alone", *_used_cells(*alone), *("-",) * 4)
+    table.add_row("Spark alone", *alone.cells, *("-",) * 4)
     for before, cost in zip([None, *costs], costs, strict=False):
         table.add_row(*_cells(before, cost))
     Console(width=100).print(table)
 
 
 def _cells(before: Cost | None, cost: Cost) -> list[str]:
-    used = _used_cells(cost.wall_s, cost.cpu_s, cost.peak_mib)
-    cells = [f"{cost.rows:,}", *used, f"{cost.duckdb_cpu_s:.2f}"]
+    cells = [f"{cost.rows:,}", *cost.report.cells, f"{cost.duckdb_cpu_s:.2f}"]
     if before is None:
         return [*cells, "-", "-", "-"]
     rows = cost.rows - before.rows
-    ours = (cost.cpu_s - before.cpu_s) / rows
+    ours = (cost.report.cpu_s - before.report.cpu_s) / rows
     theirs = (cost.duckdb_cpu_s - before.duckdb_cpu_s) / rows
     return [*cells, f"{ours * 1e6:.1f}", f"{theirs * 1e6:.2f}", f"{ours / theirs:.1f}"]
-
-
-def _used_cells(wall_s: float, cpu_s: float, peak_mib: float) -> tuple[str, str, str]:
-    return f"{wall_s:.1f}", f"{cpu_s:.1f}", f"{peak_mib:.0f}"
 
 
 def _cost(rows: int, options: tuple[str, ...]) -> Cost:
@@ -97,32 +103,35 @@ def _cost(rows: int, options: tuple[str, ...]) -> Cost:
         dump = Path(folder, "dump")
         written = write_made_up_dump(dump, rows)
         where = ("--dump", str(dump), "--out", str(Path(folder, "out")))
-        used = _run(("-m", analytics.__name__, *where, "--json", *options))
+        report = _run(("-m", analytics.__name__, *where, "--json", *options))
         began = time.process_time()
         tables_of(dump)
-        return Cost(written, *used, time.process_time() - began)
+        return Cost(written, report, time.process_time() - began)
 
 
-def _spark_alone() -> tuple[float, float, float]:
+def _spark_alone() -> Ran:
     with tempfile.TemporaryDirectory(prefix="jbodlab-analytics-") as folder:
         return _run(("-c", _SPARK_ALONE, str(Path(folder, "sums"))))
 
 
-def _run(arguments: tuple[str, ...]) -> tuple[float, float, float]:
-    """Run Python; return seconds of the wall clock and of the processor, and the largest MiB."""
-    began = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    used: dict[int, Usage] = {}
-    while process.poll() is None:
-        used |= used_by(process.pid)
-        time.sleep(_LOOK_EVERY_S)
-    wall_s = time.monotonic() - began
-    if process.returncode != 0:
-        raise click.ClickException(f"{' '.join(arguments[:2])} ended with {process.returncode}")
+def _run(arguments: tuple[str, ...]) -> Ran:
+    """Run Python; ClickException, with all that it said, if that ends otherwise than well."""
+    with tempfile.TemporaryFile() as said:
+        began = time.monotonic()
+        process = subprocess.Popen(
+            [sys.executable, *arguments], stdout=subprocess.DEVNULL, stderr=said
+        )
+        used: dict[int, Usage] = {}
+        while process.poll() is None:
+            used |= used_by(process.pid)
+            time.sleep(_LOOK_EVERY_S)
+        wall_s = time.monotonic() - began
+        if process.returncode != 0:
+            said.seek(0)
+            text = said.read().decode(errors="replace")
+            raise click.ClickException(f"Spark ended with {process.returncode}: {text}")
     cpu_s = sum(each.cpu_s for each in used.values())
-    return wall_s, cpu_s, max(each.peak_kib for each in used.values()) / 1024
+    return Ran(wall_s, cpu_s, max(each.peak_kib for each in used.values()) / 1024)
 
 
 def used_by(pid: int) -> dict[int, Usage]:

@@ -382,9 +382,9 @@ class HostedPartitions(Generic[P, L]):
 
     def accept_loss(self, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
         """Let lost partitions begin empty even where no other member of the Isr has them."""
-        for tp in (accepted := tuple(tp for tp in tps if self.is_lost(tp))):
-            self._offline[tp] = self._offline[tp]._replace(loss=Loss.ACCEPTED)
-        return accepted
+        lost = {tp: self._offline[tp] for tp in tps if self.is_lost(tp)}
+        self._offline |= {tp: one._replace(loss=Loss.ACCEPTED) for tp, one in lost.items()}
+        return tuple(lost)
 
     def is_lost(self, tp: TopicPartition) -> bool:
         """Tell whether ``tp`` is Offline and known to have no log here any more."""

@@ -44,8 +44,7 @@ def left_out(seen: Observation) -> tuple[tuple[int, TopicPartition], ...]:
 
 def lost_topics(seen: Observation) -> frozenset[str]:
     """Return the topics with a partition that nobody may lead, as everybody says who shows it."""
-    shown = dict.fromkeys(tp for view in seen.metadata.values() for tp in view)
-    return frozenset(tp.topic for tp in shown if _is_lost(tp, seen))
+    return frozenset(tp.topic for tp in _shown(seen) if _is_lost(tp, seen))
 
 
 def untold_ends(seen: Observation) -> list[TopicPartition]:
@@ -53,13 +52,15 @@ def untold_ends(seen: Observation) -> list[TopicPartition]:
 
     As while another one is elected: who is to read all of it may not be taken to have done so.
     """
-    shown = dict.fromkeys(tp for view in seen.metadata.values() for tp in view)
-    return [tp for tp in shown if tp not in seen.offsets and _is_led(tp, seen)]
+    return [tp for tp in _shown(seen) if tp not in seen.offsets and _is_led(tp, seen)]
+
+
+def _shown(seen: Observation) -> dict[TopicPartition, None]:
+    return {tp: None for view in seen.metadata.values() for tp in view}
 
 
 def _is_led(tp: TopicPartition, seen: Observation) -> bool:
-    leaders = [view[tp].leader if tp in view else NO_LEADER for view in seen.metadata.values()]
-    return NO_LEADER not in leaders
+    return all(tp in view and view[tp].leader != NO_LEADER for view in seen.metadata.values())
 
 
 def _down(seen: Observation) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import Final
 
 from protocol.faults.model import CONTROLLER_NODE, broker_id_of, broker_node
@@ -92,7 +93,7 @@ async def end_workloads(context: RunContext, ending: Ending, story: Story) -> No
     if unread:
         seen = await context.observer.observe((Need.OFFSETS,))
         forgotten = lost_topics(seen).union((CONSUMER_OFFSETS, TRANSACTION_STATE))
-        if context.workloads.unread(seen.offsets, forgotten):
+        if _unread(context, seen, forgotten):
             raise StepError(unread)
         raise UnreadError(unread)
 
@@ -102,8 +103,7 @@ async def _read_up(context: RunContext, ending: Ending, story: Story) -> str:
     began_ms = context.cluster.now_ms()
     while True:
         seen = await context.observer.observe((Need.OFFSETS,))
-        unread = context.workloads.unread(seen.offsets, lost_topics(seen))
-        unread += [f"nobody tells where {tp} ends" for tp in untold_ends(seen)]
+        unread = _unread(context, seen, lost_topics(seen))
         lasted_ms = context.cluster.now_ms() - began_ms
         if not unread:
             story.tell(f"all is read after {lasted_ms} ms")
@@ -111,6 +111,12 @@ async def _read_up(context: RunContext, ending: Ending, story: Story) -> str:
         if lasted_ms > ending.heals_within_ms:
             return f"not read {lasted_ms} ms after all was well: {'; '.join(unread)}"
         await asyncio.sleep(LOOK_EVERY_MS / 1000)
+
+
+def _unread(context: RunContext, seen: Observation, lost: Collection[str]) -> list[str]:
+    """Return what is yet to be read, or may be; nobody waits for the topics in ``lost``."""
+    untold = [f"nobody tells where {tp} ends" for tp in untold_ends(seen)]
+    return context.workloads.unread(seen.offsets, lost) + untold
 
 
 class Repair:

@@ -25,7 +25,6 @@ from simulation.core.samples import FaultSample, ReplicaSample, Role, Samples
 NAME: Final = "containment"
 _WITHOUT_KEY: Final = ErrorCode.INVALID_RECORD.name
 """What a topic that is compacted answers to records that have no key."""
-
 _TOO_LARGE: Final = ErrorCode.RECORD_LIST_TOO_LARGE.name
 """What a topic with small segments answers to a batch in which a library gathered what waited."""
 
