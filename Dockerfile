@@ -22,6 +22,7 @@ COPY protocol ./source/protocol
 COPY broker ./source/broker
 COPY controller ./source/controller
 COPY analytics ./source/analytics
+COPY conformance ./source/conformance
 COPY simulation ./source/simulation
 COPY jbodlab ./source/jbodlab
 RUN python -m venv --without-pip venv && \

@@ -6,6 +6,7 @@ import dataclasses
 import json
 import sys
 import time
+from collections.abc import Mapping
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
@@ -15,22 +16,26 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from rich.console import Console
 
+from analytics.chosen import Chosen
 from analytics.class_archive import archive_of, keep_archive
 from analytics.errors import (
     SPARK_ERRORS,
     AnalyticsError,
+    BadPlan,
     ConnectorMissing,
     EmptyDump,
     JavaMissing,
     JobFailed,
     SparkFailed,
+    UnknownRun,
     UnreadableDump,
     spark_error_text,
 )
 from analytics.job import Wanted, run_job
 from analytics.kafka_connector import connector_jars
 from analytics.live import WINDOW_BYTES_MAX, LivePage, Tables, follow
-from analytics.read import check_local_folder
+from analytics.plan_file import check_local_plan
+from analytics.read import NO_URL, check_local_folder
 from analytics.report import Report, lines_of, print_findings, print_report
 from analytics.session import SMALL_BYTES_MAX, find_java, start_session
 from analytics.tail import Tail
@@ -49,6 +54,8 @@ class ExitCode(IntEnum):
     UNREADABLE_DUMP = 5
     SPARK_FAILED = 6
     CONNECTOR_MISSING = 7
+    BAD_PLAN = 8
+    UNKNOWN_RUN = 9
 
 
 _EXIT_CODES: Final[dict[type[AnalyticsError], ExitCode]] = {
@@ -58,6 +65,8 @@ _EXIT_CODES: Final[dict[type[AnalyticsError], ExitCode]] = {
     UnreadableDump: ExitCode.UNREADABLE_DUMP,
     SparkFailed: ExitCode.SPARK_FAILED,
     ConnectorMissing: ExitCode.CONNECTOR_MISSING,
+    BadPlan: ExitCode.BAD_PLAN,
+    UnknownRun: ExitCode.UNKNOWN_RUN,
 }
 
 
@@ -69,8 +78,10 @@ _EXIT_CODES: Final[dict[type[AnalyticsError], ExitCode]] = {
 @click.option("--master", help="Any Spark master; else spark-submit's, else this machine.")
 @click.option("--bucket", help='Write all facts in such buckets of time, such as "10 seconds".')
 @click.option("--plan", help="Score a plan of kafka-reassign-partitions (JSON) before and after.")
+@click.option("--run", metavar="RUN", help="The run that is shown; else the latest one.")
+@click.option("--against", metavar="RUN", help="Compare with this run; else with the one before.")
 @click.option("--live", "form", flag_value="live", help="Follow a dump of this machine, to Ctrl-C.")
-@click.option("--tables", "form", flag_value="tables", help="Print every table, not ten lines.")
+@click.option("--tables", "form", flag_value="tables", help="Print every table: 40 lines of each.")
 @click.option("--json", "form", flag_value="json", help="Print the report as one JSON object.")
 @click.option("--plain", "is_plain", is_flag=True, help="No facts, answers and pictures: quicker.")
 @click.option("--new", "is_only_new", is_flag=True, help="Read only files new since last time.")
@@ -86,14 +97,14 @@ def main(
     **wanted: Any,
 ) -> None:
     """Turn a cluster's metric rows into Parquet tables, pictures and a readable report."""
-    if (dump is None) == (topic is None) or (topic is not None and form == "live"):
-        raise click.UsageError("give --dump FOLDER or --from kafka://HOST:PORT; --live only a dump")
+    wanted["chosen"] = Chosen(wanted.pop("run"), wanted.pop("against"))
     place = dump or topic or ""
-    if wanted["is_only_new"] and (topic is not None or form == "live"):
-        raise click.UsageError("--new reads a dump folder: give --dump FOLDER, without --live")
+    _check_usage(dump, topic, form, wanted)
     archive = archive and topic is None  # For the next report of a dump, without the connector.
     try:
         java = find_java()
+        if wanted["plan"] is not None:
+            check_local_plan(wanted["plan"])
         jars, is_little = _checked(place, is_topic=topic is not None)
         if form == "live":
             _follow(place, out, master)
@@ -108,6 +119,25 @@ def main(
         sys.stdout.flush()
         gateway: Any = SparkContext._gateway  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         keep_archive(archive_of(java), gateway)
+
+
+# Any: what click read.
+def _check_usage(
+    dump: str | None, topic: str | None, form: str | None, wanted: Mapping[str, Any]
+) -> None:
+    is_live = form == "live"
+    if (dump is None) == (topic is None) or (topic is not None and is_live):
+        raise click.UsageError("give --dump FOLDER or --from kafka://HOST:PORT; --live only a dump")
+    if wanted["is_only_new"] and (topic is not None or is_live):
+        raise click.UsageError("--new reads a dump folder: give --dump FOLDER, without --live")
+    asked = {"--plan": wanted["plan"], "--run": wanted["chosen"].run}
+    asked["--against"] = wanted["chosen"].against
+    named = [option for option, value in asked.items() if value is not None]
+    if named and (wanted["is_plain"] or is_live):
+        words = f"only a whole report has that: give {', '.join(named)} without --plain and --live"
+        raise click.UsageError(words)
+    if is_live and dump is not None and "://" in dump:
+        raise click.UsageError(NO_URL.format(dump))
 
 
 def _checked(place: str, *, is_topic: bool) -> tuple[list[Path], bool]:

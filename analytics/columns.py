@@ -178,5 +178,7 @@ MALFORMED_COUNT: Final = "malformed_count"
 
 SET_ASIDE: Final = "lines set aside"
 """The check that counts lines that are no good rows."""
+UNKNOWN_PLANNED: Final = "partitions of the plan that no run knows"
+"""The check of ``--plan``."""
 RUN: Final = (CLUSTER_ID, RUN_ID, SEED)
 """What every table is apart by: two runs never mix."""

@@ -32,6 +32,14 @@ class UnreadableDump(AnalyticsError):  # noqa: N818 - named for what the folder 
     """The folder does not exist, or its file system refuses."""
 
 
+class BadPlan(AnalyticsError):  # noqa: N818 - named for what the file is
+    """The file of ``--plan`` is not there, or no plan."""
+
+
+class UnknownRun(AnalyticsError):  # noqa: N818 - named for what is asked for
+    """A run that a report shall be about is not in the dump."""
+
+
 class JobFailed(AnalyticsError):  # noqa: N818 - named for what is the matter
     """Spark gave up half-way, such as for tables that cannot be written."""
 

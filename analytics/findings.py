@@ -196,7 +196,7 @@ def plan_finding(rows: Rows) -> str | None:
 
 
 def comparisons_finding(rows: Rows) -> str | None:
-    """What is different from the run before, beyond chance."""
+    """What is different from another run, beyond chance."""
     found = [row for row in rows["comparisons"] if row[c.P_VALUE] is not None]
     if not found:
         return None
@@ -234,6 +234,12 @@ def shortened(tables: Mapping[str, Sequence[RowDict]]) -> dict[str, list[dict[st
     if len(shared) > 1:
         text = text.replace(f"{shared}/", "")
     return json.loads(text)
+
+
+def left_out_text(left_out: Mapping[str, int]) -> str:
+    """Return how many rows of which tables were left out; "" without any."""
+    parts = [f"{count_text(count, 'row')} of {name}" for name, count in left_out.items()]
+    return ", ".join(parts)
 
 
 def _fill_text(row: RowDict) -> str:

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from analytics.errors import SPARK_ERRORS, AnalyticsError, JobFailed, spark_error_text
 from analytics.kafka_connector import connector_jars
-from analytics.read import check_local_folder
+from analytics.read import NO_URL, check_local_folder
 from analytics.segments import Segments
 from analytics.session import SMALL_BYTES_MAX, find_java, start_session, suited_to
 from analytics.stream import dump_lines, follow
@@ -48,6 +48,8 @@ def main(
     """Follow metric rows: each one is in Parquet exactly once, whatever breaks meanwhile."""
     if (dump is None) == (topic is None):
         raise click.UsageError("give --from kafka://HOST:PORT or --dump FOLDER")
+    if dump is not None and "://" in dump:
+        raise click.UsageError(NO_URL.format(dump))
     interval = None if pace["once"] else pace["every"]
     try:
         find_java()

@@ -13,11 +13,11 @@ from functools import partial, reduce
 from operator import attrgetter
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from pyspark.sql import Column, DataFrame, Observation, Row, SparkSession
+from pyspark.sql import DataFrame, Observation, Row, SparkSession
 from pyspark.sql import functions as F
 
 from analytics import columns as c
-from analytics.answers.plan_scores import PLAN
+from analytics.chosen import Chosen, check_runs, chosen_run
 from analytics.clean import (
     good_rows,
     is_plain,
@@ -30,10 +30,11 @@ from analytics.clean import (
 from analytics.distinct import distinct_rows, has_copies
 from analytics.facts.all_facts import FACTS
 from analytics.facts.buckets import bucket_for
-from analytics.findings import RowDict
+from analytics.findings import RowDict, latest_run
 from analytics.folded import FOLDED, ODD, Folding, folded_text, only_new, whole
 from analytics.pictures.page import page_text
 from analytics.pictures.vega import DrawingMissing, vega_script
+from analytics.plan_file import read_plan
 from analytics.report import Report
 from analytics.results import (
     ANSWERS,
@@ -42,14 +43,25 @@ from analytics.results import (
     RESULTS,
     SHOWN_FACTS,
     SLOWNESS,
+    comparisons_step,
     facts_steps,
     plan_step,
 )
 from analytics.schema import TABLE_SCHEMAS
 from analytics.session import name_call_sites, suited_to
+from analytics.shown import (
+    NO_RUN,
+    Run,
+    Shown,
+    cut_shown,
+    is_of_run,
+    latest_of,
+    rows_shown,
+    with_run_last,
+)
 from analytics.source import opened
 from analytics.steps import Step, work_off
-from analytics.tables import Tables, collected
+from analytics.tables import Tables
 from analytics.transforms import checks
 
 QUARANTINE: Final = "quarantine"
@@ -61,8 +73,12 @@ AT_ONCE: Final = 4
 PAGE: Final = "report.html"
 PAGE_ROWS_MAX: Final = 30_000
 """Of one fact of the run that the pictures show."""
+_EARLIER: Final = (*RESULTS, ODD, FOLDED, PAGE, *(f"facts/{name}" for name in (*FACTS, SLOWNESS)))
+"""What an earlier report may have left: of what is not written this time, nothing stays."""
 _EXTREMES: Final = "extremes"
 """The step whose outcome is the longest and the latest run."""
+_CHECKED: Final = (QUARANTINE, "odd", "rows/log_dir", "log_dirs", "failovers", "partitions")
+"""What ``checks`` are made from."""
 _STORED: Final = tuple(f"stored/{table}" for table in TABLE_SCHEMAS)
 """Steps that parse and store the rows of a metric table."""
 
@@ -105,6 +121,8 @@ class Wanted(NamedTuple):
     """Whether results are enough: no facts, answers and pictures, which cost as much again."""
     is_only_new: bool = False
     """Whether files that the last such report has read are not read again."""
+    chosen: Chosen = Chosen()
+    """Which run the page is about, and which one it is compared with."""
     command_config: str | None = None
     """A properties file of Kafka's clients, for a topic of a secured cluster."""
 
@@ -117,30 +135,37 @@ def run_job(spark: SparkSession, dump: str, out: str, wanted: Wanted = Wanted())
     Raises:
         EmptyDump: there is no line to read; ``out`` is untouched.
         UnreadableDump: ``dump`` cannot be read; ``out`` is untouched.
+        BadPlan: the plan is none; ``out`` is untouched.
+        UnknownRun: a run that is chosen is not in ``dump``; ``out`` is untouched.
     """
     opening = opened(spark, dump, wanted.command_config)
     with opening as source, suited_to(spark, source.size_bytes) as is_little:
         tables = Tables(spark, out, in_one_task=is_little)
+        tables.forget_killed()
         try:
             with ThreadPoolExecutor(AT_ONCE, "report", name_call_sites, (spark,)) as executor:
                 is_new = wanted.is_only_new
                 folding = only_new(spark, source, dump, out) if is_new else whole(source)
                 made = work_off(executor, _steps(spark, folding, tables, wanted))
-                found = collected(_shown(made), PAGE_ROWS_MAX)
+                found = rows_shown(_frames(made), partial(_latest, made), PAGE_ROWS_MAX)
+                if wanted.chosen.run is not None:
+                    found = with_run_last(found, _latest(made))
                 page = not wanted.is_plain and _write_page(tables, found)
                 _remember(folding, tables)
-                tables.publish((*RESULTS, ODD, FOLDED))
+                tables.publish(_EARLIER)
         except BaseException:
             tables.discard()
             raise
     counts: dict[str, Counts] = {table: made[f"stored/{table}"].counts for table in TABLE_SCHEMAS}
+    shown = cut_shown(found, _run_of(found), REPORT_ROWS_MAX)
     return Report(
         dump=dump,
         out=out,
         row_counts={table: count.distinct for table, count in counts.items()},
-        duplicate_counts=_duplicate_counts(folding, counts, found["checks"]),
+        duplicate_counts=_duplicate_counts(folding, counts, found.rows["checks"]),
         page=f"{out}/{PAGE}" if page else None,
-        **{name: found.get(name, [])[:REPORT_ROWS_MAX] for name in RESULTS},
+        left_out={name: count for name, count in shown.left_out.items() if name in RESULTS},
+        **{name: shown.rows.get(name, []) for name in RESULTS},
     )
 
 
@@ -154,11 +179,14 @@ def _steps(
         steps[f"rows/{table}"] = Step(attrgetter("rows"), (f"stored/{table}",))
     steps["odd"] = Step(partial(_odd_lines, spark, folding, tables), _STORED)
     results = {QUARANTINE: Step(partial(_malformed, spark), ("odd",)), **PLAIN}
-    results["checks"] = Step(_checks, (QUARANTINE, "odd", "rows/log_dir", "log_dirs", "failovers"))
+    plan = None if wanted.plan is None else read_plan(spark, wanted.plan)
+    results["checks"] = Step(partial(_checks, plan), _CHECKED)
     if not wanted.is_plain:
         results |= ANSWERS
-        if wanted.plan is not None:
-            results["plan_scores"] = plan_step(_plan(spark, wanted.plan))
+        if plan is not None:
+            results["plan_scores"] = plan_step(plan)
+        if wanted.chosen.against is not None:
+            results["comparisons"] = comparisons_step(wanted.chosen)
         steps |= _facts_steps(tables, wanted)
     return steps | {
         name: Step(partial(_write, tables, name, step), step.needs)
@@ -173,7 +201,7 @@ def _facts_steps(tables: Tables, wanted: Wanted) -> dict[str, Step]:
         f"facts/{name}": Step(partial(_write_facts, tables, f"facts/{name}", step), step.needs)
         for name, step in found.items()
     }
-    steps[_EXTREMES] = Step(_extremes, ("runs",))
+    steps[_EXTREMES] = Step(partial(_extremes, wanted.chosen), ("runs",))
     steps[BUCKET] = Step(lambda: wanted.bucket) if wanted.bucket else Step(_suited, (_EXTREMES,))
     return steps
 
@@ -183,16 +211,15 @@ def _suited(extremes: Row) -> str:
     return bucket_for(extremes["longest_ms"] or 0)
 
 
-def _extremes(runs: DataFrame) -> Row:
-    """Return longest_ms (of the longest run) and latest (its columns.RUN); nulls without a run."""
+def _extremes(chosen: Chosen, runs: DataFrame) -> Row:
+    """Return longest_ms (of the longest run) and latest (columns.RUN); nulls without a run.
+
+    The run that is chosen counts as the latest one.
+    """
+    check_runs(chosen, runs)
     longest = F.max(F.col(c.LAST_MS) - F.col(c.FIRST_MS)).alias("longest_ms")
-    latest = F.max_by(F.struct(*c.RUN), c.LAST_MS).alias("latest")
-    [found] = runs.agg(longest, latest).collect()
+    [found] = runs.agg(longest, chosen_run(chosen.run).alias("latest")).collect()
     return found
-
-
-def _plan(spark: SparkSession, plan: str) -> DataFrame:
-    return spark.read.schema(PLAN).option("multiLine", value=True).json(plan)
 
 
 def _remember(folding: Folding, tables: Tables) -> None:
@@ -203,28 +230,33 @@ def _remember(folding: Folding, tables: Tables) -> None:
         tables.forget(ODD)
 
 
-def _shown(made: Mapping[str, Any]) -> Rows:
+def _frames(made: Mapping[str, Any]) -> Rows:
     """Return what the report and its page show: all results, and facts of the latest run."""
     facts = [name for name in (*SHOWN_FACTS, SLOWNESS) if f"facts/{name}" in made]
-    is_latest = _is_latest(made[_EXTREMES]) if facts else F.lit(1) == 1
+    is_latest = is_of_run(_latest(made)) if facts else F.lit(1) == 1
     return {name: made[name] for name in RESULTS if name in made} | {
         name: made[f"facts/{name}"].where(is_latest) for name in facts
     }
 
 
-def _is_latest(extremes: Row) -> Column:
-    """Return the condition that a row is of the latest run; of none where there is none."""
-    latest = extremes["latest"] or dict.fromkeys(c.RUN)
-    conditions = [F.col(name) == F.lit(latest[name]) for name in c.RUN]
-    return reduce(lambda one, other: one & other, conditions)
+def _latest(made: Mapping[str, Any]) -> Run:
+    if _EXTREMES not in made:
+        return latest_of(made["runs"])
+    latest = made[_EXTREMES]["latest"]
+    return NO_RUN if latest is None else latest.asDict()
 
 
-def _write_page(tables: Tables, found: Mapping[str, Sequence[RowDict]]) -> bool:
+def _run_of(found: Shown) -> Run:
+    run = latest_run(found.rows)
+    return NO_RUN if run is None else dict(zip(c.RUN, run, strict=True))
+
+
+def _write_page(tables: Tables, found: Shown) -> bool:
     try:
         script = vega_script()
     except DrawingMissing:
         return False
-    tables.write_text(PAGE, page_text(found, script))
+    tables.write_text(PAGE, page_text(found.rows, script, left_out=found.left_out))
     return True
 
 
@@ -330,12 +362,12 @@ def _duplicate_counts(
 
 
 def _checks(
+    plan: DataFrame | None,
     quarantine: DataFrame,
     odd: Mapping[str, DataFrame],
-    log_dir_rows: DataFrame,
-    log_dirs: DataFrame,
-    failovers: DataFrame,
+    *made: DataFrame,
 ) -> DataFrame:
+    log_dir_rows, log_dirs, failovers, partitions = made
     all_checks = [
         checks.set_aside(quarantine),
         *[
@@ -346,5 +378,6 @@ def _checks(
         checks.stale_log_dirs(log_dirs),
         checks.unfinished_failovers(failovers),
         checks.clock_skews(failovers),
+        *([] if plan is None else [checks.unknown_planned(plan, partitions)]),
     ]
     return reduce(DataFrame.unionByName, all_checks).orderBy(c.CHECK, c.TABLE, c.DETAIL)

@@ -6,6 +6,7 @@ Tables are not stored: ``jbodlab report`` does so when the story is over.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -21,7 +22,7 @@ from analytics.pictures.vega import DrawingMissing, vega_script
 from analytics.read import read_lines
 from analytics.schema import TABLE_SCHEMAS
 from analytics.session import suited_to
-from analytics.tables import collected
+from analytics.shown import latest_of, rows_shown
 from analytics.tail import Tail
 from analytics.transforms.failovers import failover_steps, failovers
 from analytics.transforms.log_dirs import log_dirs
@@ -30,7 +31,7 @@ from analytics.transforms.runs import runs
 
 BUCKET: Final = "2 seconds"
 RELOAD_S: Final = 2
-ROWS_MAX: Final = 10_000
+ROWS_MAX: Final = 30_000
 WINDOW_BYTES_MAX: Final = 8 << 20
 """What is looked at: of three idle brokers an hour, under load some minutes."""
 
@@ -42,7 +43,8 @@ def live_tables(spark: SparkSession, folder: str) -> Tables:
     with suited_to(spark, 0):
         rows = {table: _rows(spark, folder, table) for table in TABLE_SCHEMAS}
         try:
-            return collected(_frames(rows), ROWS_MAX)
+            frames = _frames(rows)
+            return rows_shown(frames, partial(latest_of, frames["runs"]), ROWS_MAX).rows
         finally:
             for frame in rows.values():
                 frame.unpersist()

@@ -18,6 +18,7 @@ from analytics.errors import SPARK_ERRORS, EmptyDump, UnreadableDump, spark_erro
 
 SETTINGS_FOLDERS: Final = ("HADOOP_CONF_DIR", "SPARK_CONF_DIR", "SPARK_HOME")
 """Environment variables: what lies there may give plain paths another file system."""
+NO_URL: Final = "{} is no folder of this machine, and only such a dump is followed: give a path"
 _FILES: Final = "*.jsonl"
 _MISSING: Final = "it does not exist"
 
@@ -30,6 +31,12 @@ class DumpFile(NamedTuple):
     modified_ms: int
 
 
+def is_of_this_machine(place: str) -> bool:
+    """Tell whether Hadoop, too, would read this path on this machine, and as one path."""
+    is_elsewhere = ":" in place or any(name in os.environ for name in SETTINGS_FOLDERS)
+    return not is_elsewhere and not any(sign in place for sign in "*?[{\\")
+
+
 def check_local_folder(dump: str) -> int | None:
     """Look for a folder of this machine, without Spark; leave all others to ``check_dump``.
 
@@ -39,9 +46,7 @@ def check_local_folder(dump: str) -> int | None:
     Raises:
         UnreadableDump: ``dump`` is a path on this machine, and nothing is there.
     """
-    is_elsewhere = ":" in dump or any(name in os.environ for name in SETTINGS_FOLDERS)
-    is_pattern = any(sign in dump for sign in "*?[{\\")
-    if is_elsewhere or is_pattern:
+    if not is_of_this_machine(dump):
         return None
     try:
         Path(dump).stat()

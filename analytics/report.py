@@ -5,20 +5,47 @@ It computes nothing; every number is a column of a Parquet table beside it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Table
 
 from analytics import columns as c
-from analytics.findings import RowDict, findings, latest_run, rows_of_run, shortened
-from analytics.sizes import count_text, size_text
+from analytics.findings import (
+    RowDict,
+    findings,
+    latest_run,
+    left_out_text,
+    rows_of_run,
+    shortened,
+)
+from analytics.report_columns import (
+    CHECK_COLUMNS,
+    COMPARISON_COLUMNS,
+    DURATION_COLUMNS,
+    IMBALANCE_COLUMNS,
+    LATENCY_COLUMNS,
+    LEFT,
+    LOG_DIR_COLUMNS,
+    MOVE_COLUMNS,
+    OUTAGE_COLUMNS,
+    PARTITION_COLUMNS,
+    PLAN_COLUMNS,
+    REQUEST_COLUMNS,
+    RUN_COLUMNS,
+    SLOW_COLUMNS,
+    STEP_COLUMNS,
+    THROTTLE_COLUMNS,
+    Cell,
+)
+from analytics.sizes import count_text
 
-Cell: TypeAlias = Callable[[RowDict], str]
 BUSIEST: Final = 10
+PRINTED_MAX: Final = 40
+"""Lines of a table; how many more rows there are is said below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +74,8 @@ class Report:
     plan_scores: Sequence[RowDict] = ()
     comparisons: Sequence[RowDict] = ()
     checks: Sequence[RowDict] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Rows of other runs, then of the latest one, that are not here but in the tables, by table."""
     page: str | None = None
     """Where the pictures are; None without the package that draws them."""
 
@@ -54,14 +83,26 @@ class Report:
 def print_findings(report: Report, console: Console) -> None:
     """Print the lines that matter of the latest run, and where the rest is."""
     said = lines_of(shortened(tables_of(report)))
+    said += [_unknown_planned_text(row) for row in report.checks if _is_of_plan(row)]
     checked = sum(row[c.ROW_COUNT] for row in report.checks)
     if checked:
         said.append(f"{count_text(checked, 'finding')} of data checks: see --tables and the page.")
     for line in said:
         console.print(line, markup=False, highlight=False)
     pictures = report.page or "none, for `pip install 'jbodlab[analytics]'` brings what draws them"
-    for line in (_dump_text(report), f"pictures: {pictures}"):
+    for line in (*_left_out_lines(report), _dump_text(report), f"pictures: {pictures}"):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _is_of_plan(row: RowDict) -> bool:
+    return row[c.CHECK] == c.UNKNOWN_PLANNED
+
+
+def _unknown_planned_text(row: RowDict) -> str:
+    names = row[c.DETAIL].split(", ")
+    more = row[c.ROW_COUNT] - len(names)
+    also = f" and {more} more" if more else ""
+    return f"No run knows these partitions of the plan: {', '.join(names)}{also}."
 
 
 def lines_of(tables: Mapping[str, Sequence[RowDict]]) -> list[str]:
@@ -81,17 +122,27 @@ def tables_of(report: Report) -> dict[str, Sequence[RowDict]]:
 
 
 def print_report(report: Report, console: Console) -> None:
-    """Print every table that has rows, run by run, and what is the matter with the dump."""
+    """Print every table that has rows, run by run, and what is the matter with the dump.
+
+    Latencies of APIs are left out, which the requests tell of, too.
+    """
     titles = {_run_of(run): _run_title(run) for run in report.runs}
-    for tables in (report.log_dirs, report.failovers, report.moves, report.partitions):
-        for row in tables:
+    for rows in tables_of(report).values():
+        for row in (row for row in rows if c.RUN_ID in row):
             titles.setdefault(_run_of(row), f"run {row[c.RUN_ID]}, without samples of log dirs")
+    _print_table(console, "Runs", RUN_COLUMNS, report.runs)
     for run, title in titles.items():
         if len(titles) > 1:
             console.rule(title, align="left")
         _print_run(report, console, run)
-    _print_table(console, "Data checks", _CHECK_COLUMNS, report.checks)
-    console.print(_dump_text(report), highlight=False, soft_wrap=True)
+    _print_table(console, "Data checks", CHECK_COLUMNS, report.checks)
+    for line in (*_left_out_lines(report), _dump_text(report)):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _left_out_lines(report: Report) -> list[str]:
+    said = left_out_text(report.left_out)
+    return [f"too long for a report: {said} left out, all are in {report.out}"] if said else []
 
 
 def _dump_text(report: Report) -> str:
@@ -114,17 +165,33 @@ def _print_run(report: Report, console: Console, run: tuple[Any, ...]) -> None:
     def of_run(rows: Sequence[RowDict]) -> list[RowDict]:
         return [row for row in rows if _run_of(row) == run]
 
-    _print_table(console, "Log dirs", _LOG_DIR_COLUMNS, of_run(report.log_dirs))
-    steps = of_run(report.failover_steps)
-    for failover in of_run(report.failovers):
+    _print_table(console, "Log dirs", LOG_DIR_COLUMNS, of_run(report.log_dirs))
+    steps, failovers = of_run(report.failover_steps), of_run(report.failovers)
+    for failover in failovers[:PRINTED_MAX]:
         own = [step for step in steps if step[c.FAILURE_ID] == failover[c.FAILURE_ID]]
-        _print_table(console, _failover_title(failover), _STEP_COLUMNS, own)
-    _print_table(console, "Moves between log dirs", _MOVE_COLUMNS, of_run(report.moves))
-    busiest = of_run(report.partitions)[:BUSIEST]
-    _print_table(console, "Busiest partitions", _PARTITION_COLUMNS, busiest)
-    _print_table(console, "Requests", _REQUEST_COLUMNS, of_run(report.requests))
-    slow = [row for row in of_run(report.latencies) if row[c.SCOPE] != "api"]
-    _print_table(console, "Latencies of log dirs and clients", _LATENCY_COLUMNS, slow)
+        _print_table(console, _failover_title(failover), STEP_COLUMNS, own)
+    _print_more(console, len(failovers) - PRINTED_MAX, "failover")
+    partitions = of_run(report.partitions)
+    _print_table(console, "Busiest partitions", PARTITION_COLUMNS, partitions, BUSIEST)
+    for title, columns, rows in _others(report):
+        _print_table(console, title, columns, of_run(rows))
+
+
+def _others(report: Report) -> list[tuple[str, Mapping[str, Cell], Sequence[RowDict]]]:
+    """Return title, columns and rows of the tables that are printed row by row."""
+    slow = [row for row in report.latencies if row[c.SCOPE] != "api"]
+    return [
+        ("Failovers by cause, to the election", DURATION_COLUMNS, report.failover_durations),
+        ("Unavailable partitions", OUTAGE_COLUMNS, report.outages),
+        ("Moves between log dirs", MOVE_COLUMNS, report.moves),
+        ("What throttles cost", THROTTLE_COLUMNS, report.throttle_costs),
+        ("Requests", REQUEST_COLUMNS, report.requests),
+        ("Latencies of log dirs and clients", LATENCY_COLUMNS, slow),
+        ("Log dirs among their siblings", SLOW_COLUMNS, report.slow_log_dirs),
+        ("Imbalance of log dirs", IMBALANCE_COLUMNS, report.imbalance),
+        ("The plan", PLAN_COLUMNS, report.plan_scores),
+        ("Against another run", COMPARISON_COLUMNS, report.comparisons),
+    ]
 
 
 def _run_title(run: RowDict) -> str:
@@ -134,17 +201,28 @@ def _run_title(run: RowDict) -> str:
 
 
 def _print_table(
-    console: Console, title: str, columns: Mapping[str, Cell], rows: Iterable[RowDict]
+    console: Console,
+    title: str,
+    columns: Mapping[str, Cell],
+    rows: Sequence[RowDict],
+    rows_max: int = PRINTED_MAX,
 ) -> None:
     table = Table(title=title, title_justify="left", title_style="bold", pad_edge=False)
     for name in columns:
-        is_number = name not in _LEFT
-        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
-    for row in rows:
+        table.add_column(name, justify="left" if name in LEFT else "right", overflow="fold")
+    for row in rows[:rows_max]:
         table.add_row(*[cell(row) for cell in columns.values()])
-    if table.row_count:
-        console.print(table)
-        console.print()
+    if not table.row_count:
+        return
+    console.print(table)
+    _print_more(console, len(rows) - rows_max, "row")
+    console.print()
+
+
+def _print_more(console: Console, more: int, name: str) -> None:
+    if more > 0:
+        words = f"and {count_text(more, name)} more: see the folder of tables"
+        console.print(words, markup=False, highlight=False)
 
 
 def _failover_title(row: RowDict) -> str:
@@ -164,130 +242,3 @@ def _offline_text(row: RowDict) -> str:
     if row[c.CLOCK_SKEW_MS] > 0:
         said += f" · clocks disagree by {row[c.CLOCK_SKEW_MS]} ms at least"
     return said
-
-
-def _plain(name: str) -> Cell:
-    return lambda row: "-" if row[name] is None else str(row[name])
-
-
-def _number(name: str, digits: int = 0) -> Cell:
-    return lambda row: "-" if row[name] is None else f"{row[name]:,.{digits}f}"
-
-
-def _count(name: str) -> Cell:
-    """A count, of which -1 says that nobody counted."""
-    return lambda row: "-" if row[name] is None or row[name] < 0 else f"{row[name]:,}"
-
-
-def _bytes(name: str, suffix: str = "") -> Cell:
-    return lambda row: "-" if row[name] is None or row[name] < 0 else size_text(row[name]) + suffix
-
-
-def _percent(name: str) -> Cell:
-    return lambda row: "-" if row[name] is None else f"{row[name]:.1%}"
-
-
-def _ms(name: str) -> Cell:
-    return lambda row: "-" if row[name] is None else f"{row[name]:,} ms"
-
-
-def _state(row: RowDict) -> str:
-    if row[c.STATE] == "stale":
-        seen = datetime.fromtimestamp(row[c.LAST_SEEN_MS] / 1000, UTC).isoformat(" ", "seconds")
-        return f"[yellow]stale[/], seen {seen[11:19]}"
-    return "online" if row[c.STATE] == "online" else "[red]offline"
-
-
-def _move_state(row: RowDict) -> str:
-    return row[c.STATE] if row[c.IS_FINISHED] else f"{row[c.STATE]}, unfinished"
-
-
-_LOG_DIR_COLUMNS: Final[dict[str, Cell]] = {
-    "broker": _plain(c.BROKER_ID),
-    "log dir": _plain(c.LOG_DIR),
-    "state": _state,
-    "used": _bytes(c.USED_BYTES),
-    "total": _bytes(c.TOTAL_BYTES),
-    "fill": _percent(c.FILL),
-    "replicas": _count(c.REPLICA_COUNT),
-    "leaders": _count(c.LEADER_COUNT),
-    "future": _count(c.FUTURE_COUNT),
-    "lag max": _count(c.LAG_MAX),
-    "appended": _bytes(c.APPEND_BYTES_PER_S, "/s"),
-}
-_STEP_COLUMNS: Final[dict[str, Cell]] = {
-    "step": lambda row: str(row[c.STEP]).replace("_", " "),
-    "node": _plain(c.NODE),
-    "since failure": lambda row: (
-        "not seen" if row[c.SINCE_FAILURE_MS] is None else f"{row[c.SINCE_FAILURE_MS]} ms"
-    ),
-    "took": _ms(c.SINCE_PREVIOUS_MS),
-    "partitions": _count(c.PARTITION_COUNT),
-    "detail": _plain(c.DETAIL),
-}
-_MOVE_COLUMNS: Final[dict[str, Cell]] = {
-    "broker": _plain(c.BROKER_ID),
-    "replica": lambda row: f"{row[c.TOPIC]}-{row[c.PARTITION]}",
-    "from": _plain(c.SOURCE_LOG_DIR),
-    "to": _plain(c.TARGET_LOG_DIR),
-    "state": _move_state,
-    "copied": _bytes(c.COPIED_BYTES),
-    "ms": _number(c.DURATION_MS),
-    "rate": _bytes(c.BYTES_PER_S, "/s"),
-    "of throttle": _percent(c.THROTTLE_SHARE),
-}
-_PARTITION_COLUMNS: Final[dict[str, Cell]] = {
-    "partition": lambda row: f"{row[c.TOPIC]}-{row[c.PARTITION]}",
-    "written": _bytes(c.WRITE_BYTES_PER_S, "/s"),
-    "leader": _plain(c.LEADER),
-    "isr": _plain(c.ISR_COUNT),
-    "unavailable": _ms(c.UNAVAILABLE_MS),
-    "under min isr": _ms(c.UNDER_MIN_ISR_MS),
-}
-_REQUEST_COLUMNS: Final[dict[str, Cell]] = {
-    "broker": _plain(c.BROKER_ID),
-    "api": _plain(c.API),
-    "requests": _count(c.REQUEST_COUNT),
-    "errors": _count(c.ERROR_COUNT),
-    "per s": _number(c.PER_S, 1),
-    "p50 mean us": _number(c.P50_MEAN_US),
-    "p99 worst us": _number(c.P99_WORST_US),
-    "received": _bytes(c.RECEIVED_BYTES),
-    "sent": _bytes(c.SENT_BYTES),
-}
-_LATENCY_COLUMNS: Final[dict[str, Cell]] = {
-    "of": lambda row: row[c.SCOPE].replace("_", " "),
-    "broker": lambda row: "-" if row[c.BROKER_ID] < 0 else str(row[c.BROKER_ID]),
-    "name": _plain(c.NAME),
-    "operation": _plain(c.OPERATION),
-    "samples": _count(c.SAMPLE_COUNT),
-    "mean us": _number(c.MEAN_US),
-    "p50 us": _number(c.P50_US),
-    "p99 us": _number(c.P99_US),
-    "max us": _number(c.MAX_US),
-}
-_CHECK_COLUMNS: Final[dict[str, Cell]] = {
-    "check": _plain(c.CHECK),
-    "table": _plain(c.TABLE),
-    "detail": _plain(c.DETAIL),
-    "count": _count(c.ROW_COUNT),
-}
-_LEFT: Final = frozenset(
-    {
-        "log dir",
-        "state",
-        "step",
-        "node",
-        "detail",
-        "replica",
-        "partition",
-        "from",
-        "to",
-        "api",
-        "table",
-        "check",
-        "name",
-        "of",
-        "operation",
-    }
-)

@@ -16,6 +16,7 @@ from analytics.answers.outages import Seen, outages
 from analytics.answers.plan_scores import plan_scores
 from analytics.answers.slow_log_dirs import slow_log_dirs, slowness
 from analytics.answers.throttle_costs import throttle_costs
+from analytics.chosen import Chosen
 from analytics.facts.all_facts import FACTS, FactsOf
 from analytics.facts.buckets import with_event_time
 from analytics.steps import Step
@@ -69,14 +70,17 @@ def _outages(
     return outages(Seen(log_dirs, replicas, events, clients), failovers)
 
 
-def _comparisons(latency_facts: DataFrame, failovers: DataFrame, runs: DataFrame) -> DataFrame:
-    return comparisons(run_samples(latency_facts, failovers), runs)
+def _comparisons(
+    chosen: Chosen, latency_facts: DataFrame, failovers: DataFrame, runs: DataFrame
+) -> DataFrame:
+    return comparisons(run_samples(latency_facts, failovers), runs, chosen)
 
 
 def _facts(of: FactsOf, rows: DataFrame, bucket: str) -> DataFrame:
     return of(with_event_time(rows), bucket)
 
 
+_COMPARED: Final = ("facts/latency_facts", "failovers", "runs")
 _SEEN: Final = ("rows/log_dir", "rows/replica", "rows/failover_event", "rows/client")
 PLAIN: Final[dict[str, Step]] = {
     "runs": Step(runs, ("rows/log_dir",)),
@@ -95,7 +99,7 @@ ANSWERS: Final[dict[str, Step]] = {
     "slow_log_dirs": Step(slow_log_dirs, (f"facts/{SLOWNESS}", "failovers")),
     "throttle_costs": Step(throttle_costs, ("moves", "rows/latency")),
     "outages": Step(_outages, (*_SEEN, "failovers")),
-    "comparisons": Step(_comparisons, ("facts/latency_facts", "failovers", "runs")),
+    "comparisons": Step(partial(_comparisons, Chosen()), _COMPARED),
 }
 """Results that facts are needed for, and other answers."""
 
@@ -107,6 +111,11 @@ def facts_steps(names: tuple[str, ...]) -> dict[str, Step]:
         for name in names
     }
     return steps | {SLOWNESS: Step(slowness, ("facts/latency_facts",))}
+
+
+def comparisons_step(chosen: Chosen) -> Step:
+    """Return what compares the runs that are chosen."""
+    return Step(partial(_comparisons, chosen), _COMPARED)
 
 
 def plan_step(plan: DataFrame) -> Step:

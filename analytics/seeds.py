@@ -41,6 +41,7 @@ def run_seeds(
     and what it needs are sent there.
     """
     tables = Tables(spark, out)
+    tables.forget_killed()
     try:
         tables.write_many("seeds", _records(spark, record_text, seeds))
         found = tables.stored("seeds")
@@ -51,7 +52,7 @@ def run_seeds(
         tables.write("outliers", outliers(found))
         shown = collected({name: tables.stored(name) for name in SHOWN}, ROWS_SHOWN_MAX)
         _write_page(tables, shown)
-        tables.publish()
+        tables.publish([PAGE])
     except BaseException:
         tables.discard()
         raise

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from analytics import columns as c
-from analytics.tail import new_lines
+from analytics.tail import dump_files, new_lines
 
 SEGMENT_SCHEMA: Final = f"{c.TABLE} string, {c.VERSION} int, {c.LINE} string, {c.FILE} string"
 FILE_BYTES_MAX: Final = 8 << 20
@@ -54,7 +54,7 @@ class Segments:
         return len(records)
 
     def _new_records(self, offsets: dict[str, int]) -> Iterator[str]:
-        for path in sorted(self._dump.glob("*/v*/*/*.jsonl")):
+        for path in dump_files(self._dump):
             file = str(path.relative_to(self._dump))
             whole = new_lines(path, offsets.get(file, 0), FILE_BYTES_MAX)
             offsets[file] = offsets.get(file, 0) + len(whole)

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -127,8 +127,8 @@ def start_session(
                 builder = builder.config("spark.buffer.pageSize", _QUICK_PAGE)
             own = java_options_for(is_little=is_for_little)
             java_options = f"{java_options} {own} {_archive_options(makes=makes_archive)}"
-        builder = builder.config("spark.driver.extraJavaOptions", java_options)
-    _take_own_python()
+        builder = builder.config(java_options_name(master), java_options)
+    os.environ.update(python_variables(master, os.environ))
     with tempfile.TemporaryFile() as chatter:
         try:
             with _stderr_to(chatter.fileno()):
@@ -144,6 +144,28 @@ def start_session(
 def java_options_for(*, is_little: bool) -> str:
     """Return options of a Java that has little to do, or much."""
     return f"{_JAVA} {_QUICK_JAVA}" if is_little else _JAVA
+
+
+def java_options_name(master: str) -> str:
+    """Return the setting for options of the driver's Java.
+
+    Beside a cluster's own settings it is the one that Spark puts before the user's options; on one
+    machine it is in the place of them, for they would not suit the class archive.
+    """
+    kind = "extra" if master.startswith("local") else "default"
+    return f"spark.driver.{kind}JavaOptions"
+
+
+def python_variables(master: str | None, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables with which Spark's workers run in the Python that runs this.
+
+    They must be of one minor version; Spark itself would start the first python3 in PATH. It asks
+    the environment, no setting. Machines of a cluster may have theirs elsewhere: where the master
+    is not surely this machine, variables that are set stay.
+    """
+    names = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+    is_local = master is not None and master.startswith("local")
+    return {name: sys.executable for name in names if is_local or name not in environ}
 
 
 def name_call_sites(spark: SparkSession) -> None:
@@ -240,15 +262,6 @@ def _is_named_elsewhere() -> bool:
     except OSError:
         return False
     return any(re.match(r"\s*spark\.master[\s=:]", line) for line in lines)
-
-
-def _take_own_python() -> None:
-    """Have Spark's workers run in the Python that runs this.
-
-    They must be of one minor version; Spark itself would start the first python3 in PATH. It asks
-    the environment, no setting.
-    """
-    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 
 
 @contextmanager

@@ -6,6 +6,8 @@ A reader of a table sees the old one or the new one, and whoever ends in between
 from __future__ import annotations
 
 import json
+import os
+import socket
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any, Final
@@ -17,6 +19,8 @@ from pyspark.sql.types import StructType
 
 from analytics import columns as c
 
+_WRITING: Final = "_writing-"
+_HOST: Final = socket.gethostname()
 PARTITIONED_BY: Final = (c.RUN_ID, c.DAY)
 """Of rows and facts: the run, and the day in UTC."""
 
@@ -39,10 +43,20 @@ class Tables:
         context: Any = spark.sparkContext
         self._path = getattr(context._jvm, "org.apache.hadoop.fs.Path")  # noqa: SLF001
         self._out = out
-        self._beside = f"{out}/_writing-{uuid4().hex[:8]}"
+        self._beside = f"{out}/{_WRITING}{_HOST}.{os.getpid()}.{uuid4().hex[:8]}"
         self._written: dict[str, StructType] = {}
         self._kept: dict[str, DataFrame] = {}
         self._files: list[str] = []
+
+    def forget_killed(self) -> None:
+        """Remove what runs of this machine left that were killed; those that run are left alone."""
+        files, out = self._file_system(), self._path(self._out)
+        if not files.exists(out):
+            return
+        for status in files.listStatus(out):
+            name = status.getPath().getName()
+            if _is_of_the_dead(name):
+                self._delete(f"{self._out}/{name}")
 
     def write_rows(self, name: str, rows: DataFrame) -> DataFrame:
         """Write metric rows, by run and day; return them as they are read from there."""
@@ -96,7 +110,7 @@ class Tables:
     def publish(self, names: Iterable[str] = ()) -> None:
         """Put every written table in the place of the last run's; of ``names`` no old one stays."""
         for name in names:
-            if not self.has(name):
+            if not self.has(name) and name not in self._files:
                 self._delete(f"{self._out}/{name}")
         for name in (*self._written, *self._files):
             self._swap(name)
@@ -132,6 +146,20 @@ class Tables:
     def _file_system(self) -> Any:
         configuration = self._spark.sparkContext._jsc.hadoopConfiguration()  # pyright: ignore  # noqa: SLF001
         return self._path(self._out).getFileSystem(configuration)
+
+
+def _is_of_the_dead(name: str) -> bool:
+    """Tell whether a folder is one that a process of this machine wrote, which has ended."""
+    host, _, number = name.removeprefix(_WRITING).rpartition(".")[0].rpartition(".")
+    if not name.startswith(_WRITING) or host != _HOST or not number.isdecimal():
+        return False
+    try:
+        os.kill(int(number), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False  # Of another user.
+    return False
 
 
 def collected(frames: Mapping[str, DataFrame], rows_max: int) -> dict[str, list[dict[str, Any]]]:

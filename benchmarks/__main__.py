@@ -27,6 +27,8 @@ _SUITES = (
     "hostile",
     "simulation",
     "analytics",
+    "analytics_cluster",
+    "analytics_stream",
 )
 _WITH_PEER = ("cluster", "coordinators", "moves_under_load", "quotas", "security")
 

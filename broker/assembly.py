@@ -55,7 +55,7 @@ from protocol.cluster_file.spec import BrokerSpec, ClusterSpec, LogDirSpec
 from protocol.configs.parsing import BrokerConfig, broker_config
 from protocol.configs.types import ALL_LOG_DIRS
 from protocol.faults.model import broker_node
-from protocol.ids import BrokerId
+from protocol.ids import ZERO_UUID, BrokerId
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
 from protocol.transport.network_faults import NetworkFaults
 from protocol.transport.server_memory import server_memory
@@ -376,12 +376,15 @@ class Parts:
         return [one.directory_id for one in self.log_dirs.values() if one.is_online]
 
     def cordoned_directory_ids(self) -> list[bytes]:
-        """Return the ids that heartbeats carry."""
+        """Return the ids that heartbeats carry.
+
+        Those of failed log dirs, too: one that comes back is cordoned from the first moment on.
+        """
         cordoned = self.broker_configs.config.cordoned_log_dirs
         return [
             one.directory_id
             for path, one in self.log_dirs.items()
-            if one.is_online and (path in cordoned or ALL_LOG_DIRS in cordoned)
+            if one.directory_id != ZERO_UUID and (path in cordoned or ALL_LOG_DIRS in cordoned)
         ]
 
 

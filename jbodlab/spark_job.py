@@ -16,6 +16,8 @@ from jbodlab.errors import ExitCode, LabError
 # The job's own exit codes, analytics/__main__.py: loading that module would load Spark here.
 _JAVA_MISSING: Final = 3
 _CONNECTOR_MISSING: Final = 7
+_WRONGLY_ASKED: Final = (8, 9)
+"""For a plan that is none, for a run that is not there."""
 
 
 def run_report(source: Path | str, out_dir: Path, *options: str) -> str:
@@ -73,6 +75,8 @@ def _error(returncode: int, said: str) -> LabError:
         return LabError(ExitCode.MISSING_JAVA, reason)
     if returncode == _CONNECTOR_MISSING:
         return LabError(ExitCode.MISSING_PACKAGE, reason)
+    if returncode in _WRONGLY_ASKED:
+        return LabError(ExitCode.FAILED, reason)
     return LabError(ExitCode.FAILED, f"the Spark job failed: {reason}")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -16,7 +16,10 @@ from typing import Final
 
 from protocol.cluster_file.spec import ClusterSpec, cluster_spec
 from protocol.metrics.writer import NewRowWriter
+from simulation.contracts.contract import Contracts
+from simulation.contracts.table import CONTRACTS
 from simulation.core.actions import Fault
+from simulation.core.checkers.evidence import Violation
 from simulation.core.cluster_document import cluster_document, port_count
 from simulation.core.coverage import Coverage, Transition
 from simulation.core.dice import Streams
@@ -35,11 +38,14 @@ from simulation.world.loop import SimLoop
 from simulation.world.random_streams import RandomStreams
 from simulation.world.rows import NoRows
 from simulation.world.sim_cluster_instance import SimClusterInstance
+from simulation.world.virtual_loop import StepLimitError
 
 NODE_FAULTS: Final = ("kill", "stop", "power_cut", "pause", "slow_cpu", "skew_clock")
 """Words of actions that are faults of nodes."""
 BASE_DIR: Final = Path("/world")
 FIRST_PORT: Final = 9000
+STEPS_AFTER_BROKEN: Final = 2_000_000
+"""Most runs take less in all."""
 _PACKAGES: Final = ("aiokafka", "crc32c", "cramjam", "construct")
 
 
@@ -77,6 +83,8 @@ class Options:
     """Is given what nodes held when, at the end."""
     new_row_writer: NewRowWriter = NoRows
     """Takes metric rows."""
+    steps_after_broken: int = STEPS_AFTER_BROKEN
+    """How long a run may go on that broke a contract: it need not come to an end any more."""
 
 
 def simulated_spec(cluster: ClusterPlan) -> ClusterSpec:
@@ -121,6 +129,12 @@ def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
     loop = SimLoop(seed)
     coverage = Coverage()
     last_events: list[str] = []
+    story: list[StoryLine] = []
+
+    def show(line: StoryLine) -> None:
+        story.append(line)
+        if options.show is not None:
+            options.show(line)
 
     async def run() -> Verdict:
         cluster = SimCluster(
@@ -131,7 +145,7 @@ def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
             plan,
             instance,
             chance=loop.chance.stream("workloads"),
-            show=options.show,
+            show=show,
             keep_history=options.keep_history,
         )
         last_events.extend(instance.last_events)
@@ -139,14 +153,23 @@ def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
             options.keep_samples(instance.taken)
         loop.collect_garbage()
         defects.look_into(cluster)
-        return replace(verdict, violations=(*verdict.violations, *defects.found))
+        found = (*verdict.violations, *defects.found, *contracts.found)
+        return replace(verdict, violations=found)
 
-    with (
-        Defects() as defects,
-        asyncio.Runner(loop_factory=lambda: loop) as runner,
-        libraries_of(plan, loop),
-    ):
-        verdict = runner.run(run())
+    contracts = Contracts(CONTRACTS, on_broken=lambda: loop.limit_steps(options.steps_after_broken))
+    try:
+        with (
+            Defects() as defects,
+            contracts,
+            asyncio.Runner(loop_factory=lambda: loop) as runner,
+            libraries_of(plan, loop),
+        ):
+            verdict = runner.run(run())
+            trace_hash = loop.trace.hexdigest()
+    except StepLimitError:
+        if not contracts.found:
+            raise
+        verdict = _without_end(plan, contracts.found, story)
         trace_hash = loop.trace.hexdigest()
     return SimulatedRun(
         seed=seed,
@@ -157,6 +180,14 @@ def _simulated(plan: Plan, seed: int, options: Options) -> SimulatedRun:
         fired=_fired(plan, verdict),
         transitions=coverage.counts,
         last_events=() if verdict.is_ok else tuple(last_events),
+    )
+
+
+def _without_end(plan: Plan, broken: Sequence[Violation], story: Sequence[StoryLine]) -> Verdict:
+    """Return the verdict of a run that broke a contract and then came to no end."""
+    lasted_ms = story[-1].at_ms if story else 0
+    return Verdict(
+        plan=plan.name, violations=tuple(broken), story=tuple(story), lasted_ms=lasted_ms
     )
 
 

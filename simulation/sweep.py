@@ -6,7 +6,9 @@ It knows nothing of what a seed does, and prints nothing: it is given both.
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
@@ -27,7 +29,8 @@ def processes(
     """Yield an executor of ``jobs`` fresh processes; at the end only what runs is waited for.
 
     In each ``prepare`` is called before anything else is imported. Ctrl-C ends the processes at
-    once and silently, whether or not it reaches them. A task and its result must be picklable.
+    once and silently, whether or not it reaches them; they end with the first one, too, if that is
+    killed. A task and its result must be picklable.
     """
     assert jobs >= 1, f"{jobs} jobs"
     executor = ProcessPoolExecutor(
@@ -86,8 +89,17 @@ def _next(waiting: deque[tuple[int, Future[Result]]]) -> tuple[int, Result]:
 
 def _begin(prepare: Callable[[], None] | None) -> None:
     _die_silently()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     if prepare is not None:
         prepare()
+
+
+def _end_with_parent() -> None:
+    """End when the first process does, even if it was killed: nobody wants what is worked on."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
 
 
 def _die_silently() -> None:

@@ -36,6 +36,7 @@ TAKING_TURNS: Final = (
     "tests/integration/test_demo.py",
     "tests/integration/test_installed.py",
     "tests/integration/test_readme_tour.py",
+    "tests/jbodlab/rebalance/test_rates.py",
 )
 """A sample is drawn of tests in these files together, so one worker has to collect them all."""
 SWEEP: Final = "tests/integration/test_sweep.py"

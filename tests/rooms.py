@@ -17,7 +17,9 @@ import grimp
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "architecture.md"
-PACKAGES: Final = ("jbodlab", "simulation", "broker", "controller", "analytics", "protocol")
+PACKAGES: Final = (
+    *("jbodlab", "simulation", "broker", "controller", "analytics", "conformance", "protocol"),
+)
 """From top to bottom."""
 BEGIN: Final = "<!-- picture of the rooms -->"
 END: Final = "<!-- end of the picture -->"

@@ -13,7 +13,10 @@ from typing import Final
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("protocol", "broker", "controller", "analytics", "simulation", "jbodlab", "build_backend")
+ROOMS = (
+    *("protocol", "broker", "controller", "analytics", "conformance", "simulation", "jbodlab"),
+    "build_backend",
+)
 FILE_LINES_MAX = 400
 FUNCTION_LINES_MAX = 60
 BANNED_NAMES = ("utils", "util", "helpers", "helper", "common", "misc", "manager")
@@ -56,7 +59,6 @@ SHOWN_ELSEWHERE = {
     "controller/core/znode_writes.py": "shown by tests/controller/zookeeper/test_store.py",
     "controller/zookeeper/reading.py": "shown by tests/controller/zookeeper/test_store.py",
     "controller/zookeeper/term.py": "values without code",
-    "broker/engine/types.py": "values and doors without code",
     "simulation/cluster_instance.py": "a door without code",
     "simulation/core/actions.py": "values without code",
     "simulation/core/conditions.py": "values without code",
@@ -81,7 +83,8 @@ SHOWN_ELSEWHERE = {
     "jbodlab/http_api/core/bodies.py": "values without code",
     "jbodlab/processes/node_status.py": "needs nodes: tests/integration/test_http_api.py",
     "jbodlab/asking/fault_orders.py": "shown by tests/jbodlab/commands/test_faults.py",
-    "jbodlab/conformance/core/script.py": "values, shown by test_case_run.py and test_catalogue.py",
+    "conformance/errors.py": "exceptions without code",
+    "conformance/core/script.py": "values, shown by test_case_run.py and test_catalogue.py",
     **dict.fromkeys(
         (f"jbodlab/http_api/{name}.py" for name in ("app", "looking", "orders")),
         "needs a cluster: tests/integration/test_http_api.py",
@@ -94,7 +97,7 @@ SHOWN_ELSEWHERE = {
     "protocol/cluster_file/dump.py": "shown by tests/protocol/cluster_file/test_spec.py",
     "protocol/cluster_file/fault_checks.py": "shown by tests/protocol/cluster_file/test_spec.py",
 }
-TABLES = ("protocol/messages/", "jbodlab/conformance/core/cases/")
+TABLES = ("protocol/messages/", "conformance/core/cases/")
 """Message tables are shown version by version by the golden vectors; cases by what Apache Kafka and
 jbodlab answer to them."""
 # Put together here, so that this file does not hold them.

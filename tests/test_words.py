@@ -31,7 +31,7 @@ RETIRED = {
     "wish": "request",
 }
 """Words that named things once, and what these are called now."""
-ROOMS = ("protocol", "broker", "controller", "analytics", "simulation", "jbodlab")
+ROOMS = ("protocol", "broker", "controller", "analytics", "conformance", "simulation", "jbodlab")
 SOURCES = {
     path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8")
     for room in ROOMS

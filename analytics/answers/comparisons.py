@@ -1,4 +1,4 @@
-"""Each run against the one before it: what is different, and whether that may be chance.
+"""Two runs: what is different, and whether that may be chance.
 
 Source: Welch's test (Biometrika 34, 1947): means of two samples whose variances differ.
 """
@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analytics import columns as c
+from analytics.chosen import Chosen, chosen_run
 
 CONFIDENCE: Final = 0.95
 _Z: Final = 1.959964
@@ -48,9 +49,14 @@ def run_samples(latency_facts: DataFrame, failovers: DataFrame) -> DataFrame:
     )
 
 
-def comparisons(samples: DataFrame, runs: DataFrame) -> DataFrame:
+def comparisons(
+    samples: DataFrame,
+    runs: DataFrame,
+    chosen: Chosen = Chosen(),  # noqa: B008 - immutable
+) -> DataFrame:
     """Input: ``run_samples``, ``runs``. Output: one row per run with one before it, and measure.
 
+    Where a run is chosen to be compared with, there are rows of the run that the report is about.
     ``difference`` is mean - base_mean, with its interval of 95 % (``ci_low``, ``ci_high``) by
     Welch; all three of ``ci_low``, ``ci_high`` and ``p_value`` are null where a run has one value,
     or where all values are alike.
@@ -58,7 +64,7 @@ def comparisons(samples: DataFrame, runs: DataFrame) -> DataFrame:
     summed = samples.groupBy(*c.RUN, c.MEASURE).agg(
         F.count(F.lit(1)).alias("n"), F.avg("value").alias("mean"), F.var_samp("value").alias("v")
     )
-    pairs = _pairs(runs)
+    pairs = _pairs(runs) if chosen.against is None else _chosen_pair(runs, chosen)
     base = summed.select(*[F.col(name).alias(f"base_{name}") for name in summed.columns])
     is_base = [F.col(f"base_{name}") == F.col(f"of_{name}") for name in c.RUN]
     both = (
@@ -97,6 +103,13 @@ def _pairs(runs: DataFrame) -> DataFrame:
     by_time = Window.partitionBy(c.CLUSTER_ID).orderBy(c.FIRST_MS, c.RUN_ID, c.SEED)
     before = [F.lag(name).over(by_time).alias(f"of_{name}") for name in c.RUN]
     return runs.select(*c.RUN, *before).where(F.col(f"of_{c.RUN_ID}").isNotNull())
+
+
+def _chosen_pair(runs: DataFrame, chosen: Chosen) -> DataFrame:
+    """Output: as ``_pairs``, of one run and the one that it is compared with."""
+    both = runs.agg(chosen_run(chosen.run).alias("own"), chosen_run(chosen.against).alias("base"))
+    base = [F.col("base").getField(name).alias(f"of_{name}") for name in c.RUN]
+    return both.select("own.*", *base).where(F.col(f"of_{c.RUN_ID}").isNotNull())
 
 
 def _freedom() -> Column:

@@ -1,4 +1,4 @@
-"""Each failover as a waterfall: which step took how long, from the failure to the first client."""
+"""Each failover as a waterfall: which step took how long, until all clients are served."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TITLES: Final = {
     "replicas_offline": "offline",
     "leaders_elected": "elected",
     "brokers_told": "told",
-    "client_recovered": "first client success",
+    "client_recovered": "last partition back",
 }
 
 

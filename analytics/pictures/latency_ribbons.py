@@ -1,4 +1,8 @@
-"""Latencies over time: p50 to p99 as ribbons, with bands where a log dir was offline."""
+"""Latencies over time as ribbons, with bands where a log dir was offline.
+
+A ribbon of one log dir reaches from its p50 to its p99. Quantiles of several brokers cannot be put
+together, so a ribbon of an API reaches from the lowest p50 that a broker had to the highest p99.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,8 @@ def api_ribbons(rows: Rows) -> Picture | None:
     caption = latencies_finding(rows) or "Latencies of requests over time."
     return Picture(
         "Latency per API",
-        f"{caption} Ribbons: p50 to p99, of all brokers; red: a log dir offline.",
+        f"{caption} Ribbons: from the lowest p50 of a broker to the highest p99 of one, clients "
+        "together as one; red: a log dir offline.",
         panels,
         is_small=True,
         table=shown([row for row in rows["latencies"] if row[c.SCOPE] != "log_dir"], *_COLUMNS),
@@ -112,7 +117,7 @@ def _ends(facts: Sequence[RowDict]) -> list[int]:
 
 
 def _points(facts: Iterable[RowDict]) -> list[dict[str, Any]]:
-    """Return time, p50 and p99 in seconds, over all brokers of a bucket, in order."""
+    """Return time, the lowest p50 and the highest p99 of a broker, in seconds, in order."""
     by_bucket = _grouped(facts, bucket_begin_ms)
     return [
         {
@@ -137,8 +142,8 @@ def _layers(points: list[dict[str, Any]], color: Any, ends: list[int]) -> list[d
     tip = [
         {"field": "at", "type": "temporal", "format": "%H:%M:%S", "title": "at"},
         {"field": "operation"},
-        {"field": "p50", "format": ".3~s", "title": "p50 s"},
-        {"field": "p99", "format": ".3~s", "title": "p99 s"},
+        {"field": "p50", "format": ".3~s", "title": "lowest p50 s"},
+        {"field": "p99", "format": ".3~s", "title": "highest p99 s"},
     ]
     area = {"x": x, "y": y, "y2": {"field": "p99"}, "tooltip": tip, "color": color}
     line = {"x": x, "y": {**y, "field": "p99"}, "color": color, "tooltip": tip}

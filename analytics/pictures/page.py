@@ -7,11 +7,20 @@ from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 from string import Template
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import analytics
 from analytics import columns as c
-from analytics.findings import RowDict, Rows, findings, latest_run, rows_of_run, shortened
+from analytics.findings import (
+    RowDict,
+    Rows,
+    findings,
+    latest_run,
+    left_out_text,
+    rows_of_run,
+    shortened,
+)
 from analytics.pictures.failover_waterfalls import failover_waterfalls
 from analytics.pictures.fill_map import fill_map
 from analytics.pictures.latency_ribbons import api_ribbons, log_dir_ribbons
@@ -51,27 +60,31 @@ class Page(NamedTuple):
     """What it is about, in a line below the title."""
     findings: Sequence[str]
     pictures: Sequence[Picture]
-    last: Section
+    last: Section | None
 
 
 def page_text(
-    tables: Mapping[str, Sequence[RowDict]], script: str, *, reload_s: int | None = None
+    tables: Mapping[str, Sequence[RowDict]],
+    script: str,
+    *,
+    left_out: Mapping[str, int] = MappingProxyType({}),
+    reload_s: int | None = None,
 ) -> str:
     """Return the page of the latest run.
 
     Args:
         tables: rows of result tables and facts, by name, of any runs.
         script: as ``vega.vega_script``.
+        left_out: how many rows ``tables`` lack, by name.
         reload_s: so often the browser reads the page again; never without.
     """
     rows = rows_of_run(shortened(tables), latest_run(tables))
-    checks = [{name: row[name] for name in _CHECK_COLUMNS} for row in tables.get("checks", ())]
     page = Page(
         _title(rows),
-        _covers(rows),
+        _covers(rows, left_out),
         findings(rows),
         [picture for picture in (make(rows) for make in _PICTURES) if picture is not None],
-        Section("Data checks", _CHECKS_WORDS, checks),
+        _checks(tables),
     )
     return drawn(page, script, reload_s=reload_s)
 
@@ -85,17 +98,36 @@ def drawn(page: Page, script: str, *, reload_s: int | None = None) -> str:
         title=escape(page.title),
         covers=escape(page.covers),
         findings="".join(f"<li>{escape(sentence)}</li>" for sentence in page.findings),
-        contents="".join(
-            f'<li><a href="#s{number}">{escape(picture.title)}</a></li>'
-            for number, picture in enumerate(page.pictures)
-        ),
+        contents=_contents(page),
         figures="".join(_figure(number, picture) for number, picture in enumerate(page.pictures)),
-        last_title=escape(page.last.title),
-        last_words=escape(page.last.words),
-        last=_table(page.last.rows),
+        last="" if page.last is None else _section(page.last),
         specs=_as_script([[panel.spec for panel in picture.panels] for picture in page.pictures]),
         vega=script,
     )
+
+
+def _contents(page: Page) -> str:
+    titles = {f"s{number}": picture.title for number, picture in enumerate(page.pictures)}
+    if page.last is not None:
+        titles["last"] = page.last.title
+    return "".join(
+        f'<li><a href="#{place}">{escape(title)}</a></li>' for place, title in titles.items()
+    )
+
+
+def _section(section: Section) -> str:
+    return (
+        f'<section id="last" aria-labelledby="h-last"><h2 id="h-last">{escape(section.title)}</h2>'
+        f'<p class="covers">{escape(section.words)}</p>{_table(section.rows)}</section>'
+    )
+
+
+def _checks(tables: Mapping[str, Sequence[RowDict]]) -> Section | None:
+    """Return what is the matter; None where nobody looked."""
+    if "checks" not in tables:
+        return None
+    rows = [{name: row[name] for name in _CHECK_COLUMNS} for row in tables["checks"]]
+    return Section("Data checks", _CHECKS_WORDS, rows)
 
 
 _CHECKS_WORDS: Final = "What is the matter with the dump, so that no number is trusted too far."
@@ -110,12 +142,14 @@ def _title(rows: Rows) -> str:
     return f"{run[c.CLUSTER_ID] or 'cluster'}, run {run[c.RUN_ID]}{seed}"
 
 
-def _covers(rows: Rows) -> str:
+def _covers(rows: Rows, left_out: Mapping[str, int]) -> str:
+    said = left_out_text(left_out)
+    also = f"; too long for a page: {said} left out, all are in the tables" if said else ""
     if not rows["runs"]:
-        return "No samples of log dirs."
+        return f"No samples of log dirs{also}."
     [run] = rows["runs"]
     times = f"{utc_text(run[c.FIRST_MS])} to {utc_text(run[c.LAST_MS])[11:]} UTC"
-    return f"{times}, {count_text(run[c.BROKER_COUNT], 'broker')}"
+    return f"{times}, {count_text(run[c.BROKER_COUNT], 'broker')}{also}"
 
 
 def _figure(number: int, picture: Picture) -> str:

@@ -1,4 +1,4 @@
-"""A run against the one before: each measure's change with its interval of 95 %."""
+"""A run against another one: each measure's change with its interval of 95 %."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from analytics.pictures.picture import BAD, GOOD, Picture, panel, shown
 
 
 def run_changes(rows: Rows) -> Picture | None:
-    """Return the picture, None where the dump has no run before."""
+    """Return the picture, None where no run is compared."""
     found = [row for row in rows["comparisons"] if row[c.P_VALUE] is not None and row[c.BASE_MEAN]]
     if not found:
         return None
@@ -56,6 +56,4 @@ def run_changes(rows: Rows) -> Picture | None:
         c.COUNT,
     )
     table = shown(found, *columns)
-    return Picture(
-        "Against the run before", comparisons_finding(rows) or "", [drawing], table=table
-    )
+    return Picture("Against another run", comparisons_finding(rows) or "", [drawing], table=table)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from analytics import columns as c
+
+_NAMED_MAX: Final = 10
+"""Partitions that are named where many are the matter."""
 
 
 def set_aside(lines: DataFrame) -> DataFrame:
@@ -57,6 +62,29 @@ def clock_skews(failovers: DataFrame) -> DataFrame:
     rows = failovers.where(F.col(c.CLOCK_SKEW_MS) > 0)
     detail = F.concat_ws(" ", c.RUN_ID, c.FAILURE_ID, skew)
     return _counted(rows, "clocks disagree", F.lit("failover_event"), detail)
+
+
+def unknown_planned(plan: DataFrame, partitions: DataFrame) -> DataFrame:
+    """Input: ``plan_scores.PLAN``, ``partitions``. Output: check, table, detail (names), row_count.
+
+    One row names the first of them, and counts all; without any there is none.
+    """
+    key = [c.TOPIC, c.PARTITION]
+    planned = plan.select(F.explode("partitions").alias("one")).select("one.*").select(*key)
+    unknown_ones = planned.distinct().join(partitions.select(*key), on=key, how="left_anti")
+    name = F.concat_ws("-", c.TOPIC, F.col(c.PARTITION).cast("string"))
+    found = F.sort_array(F.collect_list(F.struct(*key, name.alias("name")))).getField("name")
+    row_count = F.count(F.lit(1)).alias(c.ROW_COUNT)
+    return (
+        unknown_ones.agg(found.alias("names"), row_count)
+        .where(F.col(c.ROW_COUNT) > 0)
+        .select(
+            F.lit(c.UNKNOWN_PLANNED).alias(c.CHECK),
+            F.lit("partitions").alias(c.TABLE),
+            F.concat_ws(", ", F.slice("names", 1, _NAMED_MAX)).alias(c.DETAIL),
+            c.ROW_COUNT,
+        )
+    )
 
 
 def _of_broker() -> Column:

@@ -36,6 +36,7 @@ Decide: TypeAlias = Callable[[ShardT, Waiter, int, int], Decided]
 """(shard, waiter, now_ms, wall_ms) -> what it decided, among it, now or later, the answer."""
 BATCH_BYTES_WANTED: Final = 64 * 1024
 """Decisions that wait to be written go together up to this size."""
+_WRITTEN: Final = (ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
 BATCHES_IN_FLIGHT_MAX: Final = 8
 logger = logging.getLogger(__name__)
 
@@ -261,8 +262,20 @@ class ShardHost(Generic[ShardT]):
                 await self._load()
             await self._wake.wait()
             self._wake.clear()
-            while self._unwritten and len(self._in_flight) < BATCHES_IN_FLIGHT_MAX:
+            while self._unwritten and self._may_write():
                 await self._write()
+
+    def _may_write(self) -> bool:
+        """Tell whether the next batch may follow: none may that was decided on what is refused.
+
+        The refusal waits for its turn, and the log might take the next one by then.
+        """
+        if len(self._in_flight) >= BATCHES_IN_FLIGHT_MAX:
+            return False
+        if not self._in_flight or not self._in_flight[-1][0].ready.done():
+            return True
+        (last,) = self._in_flight[-1][0].results()
+        return last.error_code in _WRITTEN
 
     async def _load(self) -> None:
         started_ms = self._ports.now_ms()

@@ -9,14 +9,14 @@ Source: UnifiedLog.scala analyzeAndValidateRecords, LogValidator.java.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from broker.core.producer_entry import Duplicate
 from broker.core.producers import ProducerStates
 from broker.core.verification import VerificationGuard
 from protocol.configs.types import LONG_MAX
 from protocol.errors import ErrorCode, KafkaError, Malformed
-from protocol.ids import NO_TIMESTAMP
+from protocol.ids import NO_EPOCH, NO_TIMESTAMP
 from protocol.ports import Buffer
 from protocol.records.batch import (
     ATTRIBUTES_LOW_POSITION,
@@ -160,10 +160,37 @@ def is_transactional(buffer: Buffer) -> bool:
     )
 
 
+class EpochRange(NamedTuple):
+    """The leader epochs that fetched batches may have; those of the older formats have none."""
+
+    first: int = NO_EPOCH
+    """Of the last batch before: epochs never go back in a log."""
+    last: int = 2**31 - 1
+    """The leader's own."""
+
+    def after(self, batch: BatchHeader) -> EpochRange:
+        """Return those that the next batch may have.
+
+        Raises:
+            KafkaError: CORRUPT_MESSAGE: this one has none of them.
+        """
+        epoch = batch.partition_leader_epoch
+        if epoch == NO_EPOCH:
+            return self
+        if not self.first <= epoch <= self.last:
+            text = f"leader epoch {epoch} at offset {batch.base_offset} is not in {self}"
+            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, text)
+        return self if epoch == self.first else self._replace(first=epoch)
+
+
+ANY_EPOCH: Final = EpochRange()
+
+
 def check_follower_append(
     buffer: Buffer,
     *,
     next_offset: int,
+    epochs: EpochRange = ANY_EPOCH,
     log_is_empty: bool = False,
     doubts_gaps: bool = False,
     known_gap: int | None = None,
@@ -175,13 +202,15 @@ def check_follower_append(
     Args:
         buffer: whole batches, the last one perhaps cut.
         next_offset: where the log ends.
+        epochs: what leader epochs the batches may have. A batch's CRC does not cover its epoch: one
+            that a disk has changed would make recovery cut the log behind it (KAFKA-18723).
         log_is_empty: it may begin anew at a batch that its start lies in.
         doubts_gaps: end at offsets that are left out, as where nothing is compacted.
         known_gap: but not at these: they were seen to be left out before.
 
     Raises:
-        KafkaError: CORRUPT_MESSAGE for a wrong CRC or offsets that go back inside ``buffer``,
-            OFFSET_OUT_OF_RANGE when the first batch begins before ``next_offset``.
+        KafkaError: CORRUPT_MESSAGE for a wrong CRC or leader epoch, or offsets that go back inside
+            ``buffer``, OFFSET_OUT_OF_RANGE when the first batch begins before ``next_offset``.
     """
     batches: list[BatchHeader] = []
     expected = next_offset
@@ -192,6 +221,7 @@ def check_follower_append(
         for position, header in iterate_stored_batches(buffer):
             if not check_stored_crc(buffer, position, header):
                 raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"CRC at offset {header.base_offset}")
+            epochs = epochs.after(header)
             if doubts_gaps and header.base_offset > expected != known_gap:
                 gap_at = expected
                 break

@@ -37,9 +37,13 @@ class CleanerOffsets:
 
     def truncated(self, path: str, tp: TopicPartition, offset: int) -> None:
         """Note that a log was cut to ``offset``: what follows was never compacted."""
-        known = self.get(path, tp)
-        if known is not None and known > offset:
+        if self.has_gone_beyond(path, tp, offset):
             self.put(path, tp, offset)
+
+    def has_gone_beyond(self, path: str, tp: TopicPartition, offset: int) -> bool:
+        """Tell whether compaction may have taken what lies before ``offset`` for what follows."""
+        known = self.get(path, tp)
+        return known is not None and known > offset
 
     def move(self, tp: TopicPartition, source: str, target: str) -> None:
         """Note that a log lives in another log dir now (KAFKA-8362)."""

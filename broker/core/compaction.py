@@ -24,12 +24,12 @@ _NEVER: Final = 2**63 - 1
 class CompactionRules:
     """What a topic's configuration says about its compaction."""
 
-    min_cleanable_dirty_ratio: float = 0.5
-    min_compaction_lag_ms: int = 0
-    max_compaction_lag_ms: int = 2**63 - 1
-    delete_retention_ms: int = 86_400_000
-    segment_bytes: int = 1 << 30
-    segment_index_bytes: int = 10 << 20
+    min_cleanable_dirty_ratio: float
+    min_compaction_lag_ms: int
+    max_compaction_lag_ms: int
+    delete_retention_ms: int
+    segment_bytes: int
+    segment_index_bytes: int
 
     @classmethod
     def of(cls, config: TopicConfig) -> CompactionRules:

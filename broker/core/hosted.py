@@ -297,8 +297,8 @@ class HostedPartitions(Generic[P, L]):
         if idle is not None or self.is_lost(tp):
             self._offline.pop(tp, None)
         ended = self._online.pop(tp, None)
-        if ended is not None and any_unread:
-            self._deleted[tp] = ended.topic_id
+        if any_unread and (gone := ended or idle) is not None:
+            self._deleted[tp] = gone.topic_id
         if not self.is_offline(tp):
             self._failed_epochs.pop(tp, None)
         self._witness(before, self.state_of(tp))
@@ -323,11 +323,9 @@ class HostedPartitions(Generic[P, L]):
         offline and is refused.
         """
         failed = self.affected_by(log_dir)
-        ended: list[P] = []
-        for tp in failed.current:
-            partition = self._online[tp]
+        ended = [self._online[tp] for tp in failed.current]
+        for tp, partition in zip(failed.current, ended, strict=True):
             self.put_offline(tp, partition.topic_id, log_dir)
-            ended.append(partition)
         for tp in failed.idle:
             del self._idle[tp]
         for tp, offline in list(self._offline.items()):
@@ -348,10 +346,10 @@ class HostedPartitions(Generic[P, L]):
     ) -> ReturnedReplicas:
         """Take in the logs that lie in ``log_dir`` now; what should be there and is not, is lost.
 
-        Logs that the rule leaves out are known as idle and stay Offline until ``release``. Of a
-        topic that was made anew meanwhile the old log is a stray, whether or not its new one is
-        online: as an idle log it would be refused with INCONSISTENT_TOPIC_ID for ever. One that is
-        no replica's, as the log dir failed while it was made, nobody would ever have deleted.
+        Logs that the rule leaves out are known as idle and stay Offline until ``release``; one that
+        is not there could never be released, and is lost all the same. Of a topic made anew
+        meanwhile the old log is a stray, whether or not its new one is online: as an idle log it
+        would be refused with INCONSISTENT_TOPIC_ID for ever. One of no replica nobody would delete.
         """
         strays = tuple(tp for tp, log in found.items() if self._is_stray(tp, log, rule))
         known = frozenset(strays)
@@ -362,12 +360,13 @@ class HostedPartitions(Generic[P, L]):
         lost = tuple(
             tp
             for tp, offline in self._offline.items()
-            if tp not in self._idle and rule.takes(tp)
+            if tp not in self._idle
             if offline.log_dir == log_dir or (rule.is_last and offline.log_dir is None)
         )
         belonging = tuple(tp for tp in lost if self._offline[tp].log_dir == log_dir)
         for tp in lost:
-            self._offline[tp] = OfflineReplica(self._offline[tp].topic_id, log_dir, rule.loss)
+            loss = rule.loss if rule.takes(tp) else Loss.REBUILD
+            self._offline[tp] = OfflineReplica(self._offline[tp].topic_id, log_dir, loss)
         released = self.release(tp for tp in taken if rule.takes(tp))
         if rule.is_last:
             self._deleted.clear()
@@ -378,7 +377,9 @@ class HostedPartitions(Generic[P, L]):
         if (offline := self._offline.get(tp)) is not None:
             return is_another_topic(offline.topic_id, found.topic_id)
         is_old = tp in self._online or tp in self._idle
-        return not rule.is_unread or is_old or self._deleted.get(tp) == found.topic_id
+        gone = self._deleted.get(tp)
+        is_deleted = gone is not None and not is_another_topic(gone, found.topic_id)
+        return not rule.is_unread or is_old or is_deleted
 
     def accept_loss(self, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
         """Let lost partitions begin empty even where no other member of the Isr has them."""
@@ -388,8 +389,7 @@ class HostedPartitions(Generic[P, L]):
 
     def is_lost(self, tp: TopicPartition) -> bool:
         """Tell whether ``tp`` is Offline and known to have no log here any more."""
-        offline = self._offline.get(tp)
-        return offline is not None and offline.loss is not None
+        return (offline := self._offline.get(tp)) is not None and offline.loss is not None
 
     def release(self, tps: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
         """Let Offline partitions whose logs are idle on a good log dir wait for a LeaderAndIsr."""

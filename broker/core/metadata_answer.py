@@ -53,19 +53,19 @@ def check_names(request: MetadataRequest, version: int) -> None:
 class MetadataAnswers:
     """The answers of one broker. One per image; rows it returns are shared: never change them."""
 
-    __slots__ = ("_image", "_listener", "_others", "_rows")
+    __slots__ = ("_others", "_rows", "image", "listener")
 
     def __init__(self, image: MetadataImage, listener: str | None = None) -> None:
         """Answer what is true at a listener; None is that of the brokers themselves."""
-        self._image = image
-        self._listener = listener
+        self.image = image
+        self.listener = listener
         self._others: dict[str, MetadataAnswers] = {}
         self._rows: dict[tuple[str, int], tuple[int, MetadataResponseTopic]] = {}
 
     def at(self, listener: str) -> MetadataAnswers:
         """Return those for clients that came in by a listener."""
-        if self._listener is None and listener not in self._others:
-            self._others[listener] = MetadataAnswers(self._image, listener)
+        if self.listener is None and listener not in self._others:
+            self._others[listener] = MetadataAnswers(self.image, listener)
         return self._others.get(listener, self)
 
     def answer(
@@ -94,10 +94,10 @@ class MetadataAnswers:
                 MetadataResponseBroker(
                     node_id=broker.id, host=broker.host, port=broker.port, rack=broker.rack
                 )
-                for broker in self._image.live_brokers(self._listener)
+                for broker in self.image.live_brokers(self.listener)
             ],
             cluster_id=cluster_id,
-            controller_id=self._image.client_controller_id(),
+            controller_id=self.image.client_controller_id(),
             topics=topics,
         )
         if request.include_cluster_authorized_operations:
@@ -107,14 +107,14 @@ class MetadataAnswers:
     def unknown_topics(self, request: MetadataRequest) -> list[str]:
         """Return the valid names asked for that no topic has, each once: they could be created."""
         names = dict.fromkeys(topic.name for topic in request.topics or () if topic.name)
-        return [name for name in names if not self._image.has_topic(name) and is_topic_name(name)]
+        return [name for name in names if not self.image.has_topic(name) and is_topic_name(name)]
 
     def _topic_rows(
         self, request: MetadataRequest, version: int, creating: Container[str]
     ) -> list[MetadataResponseTopic]:
         asked = request.topics
         if asked is None or (version == 0 and not asked):
-            return [self._row(topic, version) for topic in self._image.topics()]
+            return [self._row(topic, version) for topic in self.image.topics()]
         if any(bytes(topic.topic_id) != ZERO_UUID for topic in asked):
             return self._rows_by_id(asked, version)
         names = dict.fromkeys(topic.name or "" for topic in asked)
@@ -125,8 +125,8 @@ class MetadataAnswers:
     ) -> list[MetadataResponseTopic]:
         rows: list[MetadataResponseTopic] = []
         for topic_id in dict.fromkeys(bytes(topic.topic_id) for topic in asked):
-            name = self._image.topic_name(topic_id)
-            topic = self._image.topic(name) if name is not None else None
+            name = self.image.topic_name(topic_id)
+            topic = self.image.topic(name) if name is not None else None
             if topic is not None:
                 rows.append(self._row(topic, version))
             else:
@@ -140,7 +140,7 @@ class MetadataAnswers:
     def _row_by_name(
         self, name: str, version: int, creating: Container[str]
     ) -> MetadataResponseTopic:
-        topic = self._image.topic(name)
+        topic = self.image.topic(name)
         if topic is not None:
             return self._row(topic, version)
         if name in creating:
@@ -154,7 +154,7 @@ class MetadataAnswers:
         )
 
     def _row(self, topic: TopicImage, version: int) -> MetadataResponseTopic:
-        image = self._image
+        image = self.image
         layout = _layout_of(version)
         kept = self._rows.get((topic.name, layout))
         since = max(image.brokers_generation, image.topic_generations[topic.name])
@@ -174,11 +174,11 @@ class MetadataAnswers:
         return row
 
     def _keep(self, name: str, layout: int, row: MetadataResponseTopic) -> None:
-        if len(self._rows) > _ROWS_PER_TOPIC * len(self._image.topic_generations):
+        if len(self._rows) > _ROWS_PER_TOPIC * len(self.image.topic_generations):
             self._rows = {
-                key: kept for key, kept in self._rows.items() if self._image.has_topic(key[0])
+                key: kept for key, kept in self._rows.items() if self.image.has_topic(key[0])
             }
-        self._rows[name, layout] = (self._image.generation, row)
+        self._rows[name, layout] = (self.image.generation, row)
 
     def _partition_row(
         self, index: int, partition: PartitionImage, layout: int
@@ -203,12 +203,12 @@ class MetadataAnswers:
         )
 
     def _live_broker(self, broker_id: int) -> LiveBroker | None:
-        return self._image.live_broker(broker_id, self._listener)
+        return self.image.live_broker(broker_id, self.listener)
 
     def _leader_error(self, leader: int, layout: int) -> ErrorCode:
         if self._live_broker(leader) is not None:
             return ErrorCode.NONE
-        if self._image.is_alive(leader) and layout == _LAYOUT_LISTENER_ERRORS:
+        if self.image.is_alive(leader) and layout == _LAYOUT_LISTENER_ERRORS:
             return ErrorCode.LISTENER_NOT_FOUND
         return ErrorCode.LEADER_NOT_AVAILABLE
 

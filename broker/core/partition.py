@@ -348,7 +348,13 @@ class Partition(LogPositions):
         return self.isr is not before
 
     def isr_accepted(
-        self, *, isr: Sequence[int], leader_epoch: int, partition_epoch: int, now_ms: int
+        self,
+        *,
+        isr: Sequence[int],
+        leader_epoch: int,
+        partition_epoch: int,
+        now_ms: int,
+        lag_time_max_ms: int,
     ) -> tuple[IsrAnswer, bool]:
         """Take the controller's answer; the bool is True when the high watermark rose by it."""
         members = tuple(map(BrokerId, isr))
@@ -358,8 +364,8 @@ class Partition(LogPositions):
             partition_epoch=partition_epoch,
             is_newer_leader_epoch=leader_epoch > self.leader_epoch,
         )
-        raised = answer is IsrAnswer.COMMITTED and self._raise_high_watermark(now_ms, 0)
-        return answer, raised
+        is_committed = answer is IsrAnswer.COMMITTED
+        return answer, is_committed and self._raise_high_watermark(now_ms, lag_time_max_ms)
 
     def isr_refused(self, code: ErrorCode) -> IsrAnswer:
         """Take the controller's error for the change under way."""

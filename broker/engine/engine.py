@@ -79,6 +79,7 @@ class Engine:
                 send=ports.send_alter_partition,
                 isr_changed=ports.events.isr_changed,
                 now_ms=state.now_ms,
+                lag_time_max_ms=lambda: state.lag_time_max_ms,
                 refused_count=ports.counters.failed_isr_updates,
             )
         )

@@ -9,6 +9,7 @@ Versions: 0-4.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from broker.context import Context
@@ -50,12 +51,18 @@ async def handle(
         ],
         supported_features=[
             _supported(each)
-            for each in features_as_of(context.release)
+            for each in _features_of(context)
             if each.min_level > 0 or version >= _LOWEST_LEVEL_0_SINCE
         ],
         finalized_features_epoch=0,
         finalized_features=[_finalized(each) for each in features_as_of(context.cluster_release)],
     )
+
+
+def _features_of(context: Context) -> Sequence[Feature]:
+    """Return those that the broker supports: beside ZooKeeper there are none, as in 3.9."""
+    has_zookeeper = context.controller_behind is not None
+    return features_as_of(context.cluster_release if has_zookeeper else context.release)
 
 
 def _supported(feature: Feature) -> SupportedFeatureKey:

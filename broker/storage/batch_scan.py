@@ -9,6 +9,7 @@ import errno
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from broker.core.batch_order import BatchOrder
 from protocol.errors import Malformed
 from protocol.ports import Buffer, DiskFile
 from protocol.records.batch import HEADER_SIZE_BYTES, BatchHeader
@@ -59,7 +60,7 @@ def scan_headers(
 
 
 def scan_batches(
-    file: DiskFile, position: int, end: int, *, verify: bool
+    file: DiskFile, position: int, end: int, *, verify: bool, order: BatchOrder | None = None
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
     """Give (position, header, bytes) of each batch from ``position`` to ``end``.
 
@@ -68,16 +69,25 @@ def scan_batches(
 
     Raises:
         CorruptBatch: as ``scan_headers``; with ``verify`` also when the CRC-32C is wrong.
+        MisplacedBatch: ``order``, which takes what is given, says so.
     """
     window = _Window(file, end)
     while position < end:
         try:
             header, batch = window.batch_at(position, verify=verify)
+            _take(position, header, order)
         except CorruptBatch:
             window.forget(position)
             header, batch = window.batch_at(position, verify=verify)
+            _take(position, header, order)
         yield position, header, batch
         position += header.size_bytes
+
+
+def _take(position: int, header: BatchHeader, order: BatchOrder | None) -> None:
+    reason = None if order is None else order.take(header)
+    if reason is not None:
+        raise MisplacedBatch(position, reason)
 
 
 class _Window:

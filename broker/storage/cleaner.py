@@ -9,8 +9,9 @@ Source: LogCleaner.scala (Cleaner).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, NamedTuple, TypeAlias
 
 from broker.core.batch_cleaning import (
     BatchCleaning,
@@ -18,8 +19,10 @@ from broker.core.batch_cleaning import (
     index_keys,
     last_of_producers,
 )
+from broker.core.batch_order import BatchOrder
 from broker.core.cleaned_transactions import CleanedTransactions
 from broker.core.compaction import CompactionRules, SegmentFacts, group_segments
+from broker.core.leader_epochs import LeaderEpochs
 from broker.core.offset_map import OffsetMap
 from broker.storage.batch_scan import scan_batches
 from broker.storage.indexes import AbortedTransaction
@@ -30,6 +33,7 @@ from broker.storage.segment import Segment
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader, read_batch_header
 
+_Part: TypeAlias = Iterator[tuple[BatchHeader, memoryview]]
 _SYNC_BYTES: Final = 8 << 20
 """The new segment is synced in parts, so that no part takes its disk for long."""
 
@@ -52,6 +56,8 @@ class PassOptions:
     """About how much one step reads."""
     step_records: int = 1000
     """About how many records one step looks at: some milliseconds, in which others wait."""
+    epochs: LeaderEpochs = field(default_factory=LeaderEpochs)
+    """Those of the log, as they were when the pass began: no later one concerns what it reads."""
 
 
 class DirtyPart(NamedTuple):
@@ -82,6 +88,8 @@ class CleaningPass:
         self._options = options
         self._left = [s for s in log.segments[:-1] if s.base_offset < dirty.end]
         self._left_bytes = [segment.size_bytes for segment in self._left]
+        bases = [segment.base_offset for segment in self._left] + [dirty.end]
+        self._ends = dict(pairwise(bases))
         self._cleaned: Segment | None = None
         self._unsynced_bytes = 0
         self._set_aside: list[SetAside] = []
@@ -165,29 +173,34 @@ class CleaningPass:
         offsets.advance(start - 1)
         transactions: CleanedTransactions[AbortedTransaction] = CleanedTransactions()
         transactions.expect(self._log.aborted_transactions(start, end))
-        ends = [segment.base_offset for segment in self._left[1:]] + [end]
-        for segment, segment_end in zip(self._left, ends, strict=True):
+        for segment in self._left:
+            segment_end = self._ends[segment.base_offset]
             if segment_end <= start:
                 continue
             position = segment.position_of(start) if start > segment.base_offset else 0
+            order = self._order(segment)
             while position < segment.size_bytes:
-                read_bytes = self._index_part(segment, position, offsets, transactions)
+                part = self._part(segment, position, order)
+                read_bytes = self._index_part(part, offsets, transactions)
                 yield
                 if read_bytes is None:
                     return
                 position += read_bytes
             offsets.advance(segment_end - 1)
 
+    def _order(self, segment: Segment) -> BatchOrder:
+        base_offset = segment.base_offset
+        return BatchOrder(base_offset, self._ends[base_offset], self._options.epochs)
+
     def _index_part(
         self,
-        segment: Segment,
-        position: int,
+        part: _Part,
         offsets: OffsetMap,
         transactions: CleanedTransactions[AbortedTransaction],
     ) -> int | None:
-        """Index batches from ``position`` on; return their bytes, None when the map is full."""
+        """Index the batches of one step; return their bytes, None when the map is full."""
         part_bytes = 0
-        for header, batch in self._part(segment, position):
+        for header, batch in part:
             if header.is_control:
                 transactions.read_marker(header, control_of(header, batch))
             elif not transactions.read_data(header) and not index_keys(
@@ -199,14 +212,14 @@ class CleaningPass:
             part_bytes += header.size_bytes
         return part_bytes
 
-    def _part(self, segment: Segment, position: int) -> Iterator[tuple[BatchHeader, memoryview]]:
+    def _part(self, segment: Segment, position: int, order: BatchOrder) -> _Part:
         """Give batches from ``position`` on, as many as one step takes.
 
         The file is asked for in every step: between two of them its handle may be closed.
         """
         left_bytes, left_records = self._options.step_bytes, self._options.step_records
         for _, header, batch in scan_batches(
-            segment.file(), position, segment.size_bytes, verify=True
+            segment.file(), position, segment.size_bytes, verify=True, order=order
         ):
             self.read_bytes += header.size_bytes
             left_bytes -= header.size_bytes
@@ -240,9 +253,10 @@ class CleaningPass:
     ) -> Iterator[None]:
         cleaned = self._begin_segment(group)
         for segment in group:
-            position = 0
+            position, order = 0, self._order(segment)
             while position < segment.size_bytes:
-                position += self._clean_part(segment, position, cleaning, cleaned)
+                part = self._part(segment, position, order)
+                position += self._clean_part(part, cleaning, cleaned)
                 yield
         cleaned.seal()
         cleaned.sync()
@@ -267,17 +281,13 @@ class CleaningPass:
         return cleaned
 
     def _clean_part(
-        self,
-        segment: Segment,
-        position: int,
-        cleaning: BatchCleaning[AbortedTransaction],
-        cleaned: Segment,
+        self, part: _Part, cleaning: BatchCleaning[AbortedTransaction], cleaned: Segment
     ) -> int:
-        """Copy what stays of the batches from ``position`` on; return their bytes."""
+        """Copy what stays of the batches of one step; return their bytes."""
         part_bytes = 0
         kept: list[Buffer] = []
         written_bytes = cleaned.size_bytes
-        for header, batch in self._part(segment, position):
+        for header, batch in part:
             part_bytes += header.size_bytes
             left = cleaning.clean(header, batch)
             if left is not None:

@@ -38,6 +38,8 @@ class MemoryDisk:
         self.operations_count = 0
         self.clock_ms = 0
         """The time that files get when they are written."""
+        self.is_edited = False
+        """Whether somebody has changed files behind the back of who uses the disk."""
         self.before_change: Callable[[str, str], None] | None = None
         """Called with operation and name before everything that a crash could come before."""
 
@@ -64,6 +66,7 @@ class MemoryDisk:
         made._tree = copy.deepcopy(self._tree)
         made._locked = self._locked
         made.clock_ms = self.clock_ms
+        made.is_edited = self.is_edited
         return made
 
     def kill(self) -> None:

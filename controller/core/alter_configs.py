@@ -117,10 +117,10 @@ def _alter(
     *,
     validate_only: bool,
 ) -> list[AlterConfigsResourceResponse]:
-    named = [_Resource(asked.resource_type, asked.resource_name) for asked in resources]
-    counts = Counter(named)
+    named = [(_Resource(each.resource_type, each.resource_name), each) for each in resources]
+    counts = Counter(resource for resource, _ in named)
     responses: list[AlterConfigsResourceResponse] = []
-    for resource, asked in zip(named, resources, strict=True):
+    for resource, asked in named:
         try:
             if counts[resource] > 1:
                 raise _invalid("Each resource must appear at most once.")

@@ -21,7 +21,7 @@ from controller.core.records import (
 )
 from controller.core.state import ClusterState, Partition
 from controller.core.step import Step
-from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition, listed
+from protocol.ids import NO_EPOCH, NO_LEADER, ZERO_UUID, TopicPartition, listed
 from protocol.messages.journal import JournalReport, ReportedReplica, is_other_journal
 
 _LEADER_EPOCHS_MAX: Final = 4
@@ -250,7 +250,8 @@ def _longest(partition: Partition, logs: Mapping[int, ReportedReplica]) -> Parti
     """Return the partition with the replicas in the Isr that have the longest log.
 
     Nobody remembers the Isr. What was acknowledged was in every member's log; with all replicas
-    there the log with the last epoch, and in it the highest end, holds all of it.
+    there the log with the last epoch, and in it the highest end, holds all of it. Who led by the
+    journal, and does not have it, leads no more.
     """
     told = [epoch for log in logs.values() for epoch in (log.leader_epoch, log.log_epoch)]
     epoch = max([partition.leader_epoch, *told])
@@ -259,13 +260,14 @@ def _longest(partition: Partition, logs: Mapping[int, ReportedReplica]) -> Parti
     isr = tuple(r for r in partition.replicas if ends[r] == longest)
     if epoch == partition.leader_epoch and frozenset(isr) == frozenset(partition.isr):
         return partition
-    return replace(partition, isr=isr, leader_epoch=epoch + 1)
+    leader = partition.leader if partition.leader in isr else NO_LEADER
+    return replace(partition, leader=leader, isr=isr, leader_epoch=epoch + 1)
 
 
 def _take_assignments(
     step: Step,
     claims: Mapping[TopicPartition, Sequence[Claim]],
-    changed: dict[TopicPartition, Partition],
+    changed: Mapping[TopicPartition, Partition],
 ) -> None:
     """Take over reassignments that the newest claims know of."""
     for tp, partition in changed.items():
@@ -281,12 +283,6 @@ def _take_assignments(
         step.change(AssignmentChanged(tp.topic, tp.partition, *after))
         for broker_id in (b for b in before[0] if b not in after[0]):
             step.change(RemovalsConfirmed(broker_id, (tp,)))  # Nobody is sure enough to delete.
-        changed[tp] = replace(
-            partition,
-            replicas=after[0],
-            adding_replicas=after[1],
-            removing_replicas=after[2],
-        )
 
 
 def _keep_what_is_replica_again(

@@ -97,15 +97,20 @@ class RequestBatch:
         self._metadata_type = FULL_METADATA
         self.add_update_metadata(broker_ids, self._state.led_partitions())
 
-    def add_stop_replica(self, broker_id: int, tp: TopicPartition, *, delete: bool) -> None:
-        """Tell a broker to stop a replica; ``delete`` is sticky."""
+    def add_stop_replica(
+        self, broker_id: int, tp: TopicPartition, *, delete: bool, of_any_epoch: bool = False
+    ) -> None:
+        """Tell a broker to stop a replica; ``delete`` is sticky.
+
+        With ``of_any_epoch`` also one that knows a newer leader epoch.
+        """
         if broker_id not in self._reachable:
             return
         states = self._stop_states.setdefault(broker_id, {})
         earlier = states.get(tp)
         states[tp] = StopReplicaPartitionState(
             partition_index=tp.partition,
-            leader_epoch=self._stop_epoch(tp),
+            leader_epoch=EPOCH_DURING_DELETE if of_any_epoch else self._stop_epoch(tp),
             delete_partition=delete or (earlier is not None and earlier.delete_partition),
         )
 

@@ -26,6 +26,7 @@ from protocol.messages.cluster import (
 from protocol.topic_names import CLUSTER_METADATA
 
 _PARTITION: Final = 0
+_NOT_HERE: Final = "This server does not host this topic-partition."
 _NODES_SINCE: Final = 2
 
 
@@ -56,7 +57,7 @@ def _unknown(topic: TopicData) -> DescribeQuorumResponseTopicData:
     code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     partitions = [
         DescribeQuorumResponsePartitionData(
-            partition_index=each.partition_index, error_code=code, error_message=""
+            partition_index=each.partition_index, error_code=code, error_message=_NOT_HERE
         )
         for each in topic.partitions
     ]

@@ -87,7 +87,11 @@ def _update(step: Step, wanted: Mapping[TopicPartition, Assignment]) -> None:
         step.change(AssignmentChanged(tp.topic, tp.partition, *assignment))
         step.note(_described(tp, before, assignment))
         dropped += [Replica(tp, b) for b in before.replicas if b not in assignment.replicas]
+    led = [tp for tp, broker_id in dropped if step.state.partition(tp).leader == broker_id]
     _remove(step, dropped)
+    # Kafka leaves those that are not complete without a leader until a broker comes or goes.
+    going = [tp for tp in led if step.state.partition(tp).is_reassigning]
+    _elect(step, going, Strategy.OFFLINE)
 
 
 def _described(tp: TopicPartition, before: Partition, assignment: Assignment) -> str:
@@ -161,8 +165,13 @@ def _settle_leaders(step: Step, tps: list[TopicPartition]) -> None:
         )
         (stay if is_good else elect).append(tp)
     _raise_epochs(step, stay)
-    if elect:
-        outcome = bring_online(step, elect, Strategy.REASSIGN)
+    _elect(step, elect, Strategy.REASSIGN)
+
+
+def _elect(step: Step, tps: list[TopicPartition], strategy: Strategy) -> None:
+    """Give partitions a leader; who gets none waits for later elections."""
+    if tps:
+        outcome = bring_online(step, tps, strategy)
         failed = [tp for tp, is_elected in outcome.items() if not is_elected]
         move_partitions(step, failed, PartitionPhase.OFFLINE)
 

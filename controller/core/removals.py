@@ -44,13 +44,35 @@ def stop_replica_answered(step: Step, event: RequestAnswered) -> None:
     if not removed:
         return
     before = step.run.asked_before_removal.get(event.broker_id, {})
-    gone = tuple(
-        tp for tp in _deleted(event) if tp in removed and event.sequence > before.get(tp, 0)
-    )
+    due = {tp: None for tp in removed if event.sequence > before.get(tp, 0)}
+    gone = tuple(tp for tp in _deleted(event) if tp in due)
     if gone:
         step.change(RemovalsConfirmed(event.broker_id, gone))
     for tp in gone:
         drop(step.run.asked_before_removal, event.broker_id, tp)
+    _insist(step, event.broker_id, [tp for tp in _fenced(event) if tp in due])
+
+
+def _insist(step: Step, broker_id: int, fenced: Iterable[TopicPartition]) -> None:
+    """Have replicas deleted whatever their leader epoch is.
+
+    They are of a topic that was deleted while their broker was away: the one that was made anew
+    under its name has lower leader epochs.
+    """
+    batch = step.new_batch()
+    for tp in fenced:
+        batch.add_stop_replica(broker_id, tp, delete=True, of_any_epoch=True)
+    step.send_batch(batch)
+
+
+def _fenced(event: RequestAnswered) -> list[TopicPartition]:
+    """Return what was not stopped, as the broker knows a newer leader epoch of it."""
+    response: StopReplicaResponse = event.response
+    return [
+        TopicPartition(error.topic_name, error.partition_index)
+        for error in response.partition_errors
+        if error.error_code == ErrorCode.FENCED_LEADER_EPOCH
+    ]
 
 
 def _deleted(event: RequestAnswered) -> list[TopicPartition]:

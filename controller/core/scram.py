@@ -158,7 +158,7 @@ def _record_of(change: _Change) -> ScramCredentialStored | ScramCredentialDelete
 
 
 def _described(stored: _Credentials, user: str, times: int) -> DescribeUserScramCredentialsResult:
-    code, message = ErrorCode.NONE, None
+    code, message = ErrorCode.NONE, ""
     if times > 1:
         code = ErrorCode.DUPLICATE_RESOURCE
         message = (

@@ -79,22 +79,6 @@ class BlockingClient:
             where = f"{self.host}:{self.port}"
             raise MalformedAnswer(f"{where} sent no answer to {api.name}: {error}") from error
 
-    def hand_over(self) -> socket.socket:
-        """Connect, shake hands, log in, and leave the connection to the caller.
-
-        Raises:
-            OSError: the node cannot be reached, or refuses the login (LoginRefusedError).
-        """
-        try:
-            self._connect(self._timeout_ms / 1000)
-        except OSError:
-            self.close()
-            raise
-        made, self._socket = self._socket, None
-        self.close()
-        assert made is not None
-        return made
-
     def close(self) -> None:
         """Hang up."""
         if self._socket is not None:

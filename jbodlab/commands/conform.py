@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import secrets
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, Coroutine
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from jbodlab.asking.client_settings import read_command_config
-from jbodlab.commands.widths import PIPE_WIDTH
-from jbodlab.conformance.card import card, content
-from jbodlab.conformance.cluster_access import Access, find_cluster
-from jbodlab.conformance.core.catalogue import matches, variants
-from jbodlab.conformance.core.every_case import EVERY_CASE
-from jbodlab.conformance.core.expectations import pack
-from jbodlab.conformance.core.verdicts import Outcome
-from jbodlab.conformance.junit import junit
-from jbodlab.conformance.known_differences import LISTS, known_differences
-from jbodlab.conformance.trial import (
+from conformance.card import card, content
+from conformance.cluster_access import Access, find_cluster
+from conformance.core.catalogue import matches, variants
+from conformance.core.every_case import EVERY_CASE
+from conformance.core.expectations import Expectations, pack
+from conformance.core.verdicts import Outcome, Verdict
+from conformance.errors import AddressError, ConformanceError, NoClusterError, NotInTimeError
+from conformance.junit import junit
+from conformance.known_differences import LISTS, known_differences
+from conformance.trial import (
     JOBS,
     RELEASES,
     Trial,
@@ -33,11 +33,19 @@ from jbodlab.conformance.trial import (
     load_expectations,
     recorded,
 )
+from jbodlab.asking.client_settings import read_command_config
+from jbodlab.commands.widths import PIPE_WIDTH
 from jbodlab.errors import ExitCode, LabError
 from protocol.security.client import OPEN, ClientSecurity
 
+T = TypeVar("T")
 BROKERS_MIN: Final = 3
 """Of a cluster that is recorded."""
+_CODES: Final = (
+    (AddressError, ExitCode.USAGE),
+    (NoClusterError, ExitCode.NOT_RUNNING),
+    (NotInTimeError, ExitCode.TIMED_OUT),
+)
 _command_config = click.option(
     "--command-config",
     type=click.Path(path_type=Path, dir_okay=False),
@@ -116,13 +124,18 @@ def conform(  # noqa: PLR0913 - click passes each option by name
         return
     if bootstrap_server is None:
         raise click.UsageError("--bootstrap-server HOST:PORT says which cluster to judge")
-    access = find_cluster(bootstrap_server, timeout_ms, _security(command_config))
-    release = against or likely_release(access)
-    expectations = load_expectations(release)
-    total = len(list(variants(EVERY_CASE, expectations.announced, pattern)))
-    excused = [] if known_list is None else known_differences(known_list, release)
-    with _trial("judging", access, jobs, total) as (trial, left):
-        verdicts = judged(trial, expectations, excused, pattern)
+
+    async def judge() -> tuple[list[Verdict], str, list[str]]:
+        access = await find_cluster(bootstrap_server, timeout_ms, _security(command_config))
+        release = against or likely_release(access)
+        expectations = load_expectations(release)
+        total = len(list(variants(EVERY_CASE, expectations.announced, pattern)))
+        excused = [] if known_list is None else known_differences(known_list, release)
+        async with _trial("judging", access, jobs, total) as (trial, left):
+            verdicts = await judged(trial, expectations, excused, pattern)
+        return verdicts, release, left
+
+    verdicts, release, left = _carried_out(judge())
     if junit_file is not None:
         junit_file.write_bytes(junit(verdicts, release))
     if is_json:
@@ -162,13 +175,17 @@ def record(  # noqa: PLR0913 - click passes each option by name
     The cluster needs three brokers. Record from Apache Kafka only: what a recorded broker does
     wrong becomes the measure.
     """
-    access = find_cluster(bootstrap_server, timeout_ms, _security(command_config))
-    if len(access.brokers) < BROKERS_MIN:
-        words = f"{bootstrap_server} has {len(access.brokers)} broker(s), recording needs three"
-        raise LabError(ExitCode.FAILED, words)
-    total = len(list(variants(EVERY_CASE, access.announced, pattern)))
-    with _trial("recording", access, jobs, total) as (trial, _):
-        made = recorded(trial, release, pattern)
+
+    async def ask() -> Expectations:
+        access = await find_cluster(bootstrap_server, timeout_ms, _security(command_config))
+        if len(access.brokers) < BROKERS_MIN:
+            words = f"{bootstrap_server} has {len(access.brokers)} broker(s), recording needs three"
+            raise ConformanceError(words)
+        total = len(list(variants(EVERY_CASE, access.announced, pattern)))
+        async with _trial("recording", access, jobs, total) as (trial, _):
+            return await recorded(trial, release, pattern)
+
+    made = _carried_out(ask())
     out.write_bytes(pack(made))
     told = {"release": release, "cases": len(made.seen), "file": str(out)}
     click.echo(json.dumps(told) if is_json else f"{len(made.seen)} cases recorded in {out}")
@@ -178,8 +195,23 @@ def _security(command_config: Path | None) -> ClientSecurity:
     return OPEN if command_config is None else read_command_config(command_config)
 
 
-@contextmanager
-def _trial(doing: str, access: Access, jobs: int, total: int) -> Generator[tuple[Trial, list[str]]]:
+def _carried_out(asking: Coroutine[Any, Any, T]) -> T:
+    """Run it to its end.
+
+    Raises:
+        LabError: the cluster cannot be judged; says why.
+    """
+    try:
+        return asyncio.run(asking)
+    except ConformanceError as error:
+        code = next((code for kind, code in _CODES if isinstance(error, kind)), ExitCode.FAILED)
+        raise LabError(code, str(error)) from error
+
+
+@asynccontextmanager
+async def _trial(
+    doing: str, access: Access, jobs: int, total: int
+) -> AsyncGenerator[tuple[Trial, list[str]]]:
     """Give a run and the list of what it leaves behind, which is filled when it is over."""
     progress = Progress(
         TextColumn("{task.description}"),
@@ -196,7 +228,7 @@ def _trial(doing: str, access: Access, jobs: int, total: int) -> Generator[tuple
         try:
             yield Trial(access, suffix, jobs, lambda _: progress.advance(task)), left
         finally:
-            left += access.clean_up(suffix)
+            left += await access.clean_up(suffix)
             access.close()
     if left:
         words = f"{len(left)} of what was made is left behind, such as {left[0]}"

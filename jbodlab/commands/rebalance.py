@@ -190,8 +190,7 @@ def _rates(lab: Lab, admin: ClusterAdmin, source: str, goal: str) -> dict[TopicP
         with lab.working(f"looking at sizes for {_MEASURE_S:.0f} s"):
             return measured_rates(admin, _MEASURE_S, time.sleep)
     with lab.working("Spark is at work"):
-        out_dir = lab.cluster.run_dir.parent.parent / "report"
-        return rates_of_dump(Path(lab.cluster.spec.metrics.dump_dir), out_dir)
+        return rates_of_dump(Path(lab.cluster.spec.metrics.dump_dir))
 
 
 def _next_words(out: Path | None, *, is_empty: bool) -> str:

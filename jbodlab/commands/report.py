@@ -20,8 +20,10 @@ from jbodlab.spark_job import follow_dump, read_report, run_report
 @click.option("--from", "topic", metavar="kafka://HOST:PORT", help="The metrics topic, instead.")
 @click.option("--out", type=click.Path(path_type=Path), help="Where tables and pictures go.")
 @click.option("--plan", help="Score a plan of kafka-reassign-partitions (JSON) before and after.")
+@click.option("--run", metavar="RUN", help="The run that is shown; else the latest one.")
+@click.option("--against", metavar="RUN", help="Compare with this run; else with the one before.")
 @click.option("--new", "is_only_new", is_flag=True, help="Parse only files new since last time.")
-@click.option("--tables", "form", flag_value="tables", help="Print every table, not ten lines.")
+@click.option("--tables", "form", flag_value="tables", help="Print every table: 40 lines of each.")
 @click.option("--live", "form", flag_value="live", help="Follow the running cluster, to Ctrl-C.")
 @lab_command
 def report(lab: Lab, **options: Any) -> None:
@@ -61,6 +63,8 @@ class ReportOptions(NamedTuple):
     topic: str | None
     out: Path | None
     plan: str | None
+    run: str | None
+    against: str | None
     form: str | None
     is_only_new: bool
 
@@ -77,8 +81,13 @@ class ReportOptions(NamedTuple):
             )
         if self.is_only_new and (self.topic is not None or self.form == "live"):
             raise click.UsageError("--new reads a dump folder: give it without --from and --live")
+        if self.plan is not None and self.form == "live":
+            raise click.UsageError("a plan is scored by a whole report: give --plan without --live")
+        if (self.run or self.against) and self.form == "live":
+            raise click.UsageError("the latest run is followed: leave --run, --against out")
 
     def job_options(self) -> list[str]:
         """Return what the Spark job is told beside places."""
-        plan = [] if self.plan is None else ["--plan", self.plan]
-        return [*plan, *(["--new"] if self.is_only_new else [])]
+        named = {"--plan": self.plan, "--run": self.run, "--against": self.against}
+        told = [word for name, value in named.items() if value for word in (name, value)]
+        return [*told, *(["--new"] if self.is_only_new else [])]

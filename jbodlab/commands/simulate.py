@@ -35,6 +35,14 @@ class SeedRange(click.ParamType[range]):
         return range(int(first), int(last) + 1)
 
 
+_NOT_ON_SPARK = {
+    "rules": "--rules",
+    "plan_file": "--plan",
+    "history_file": "--history",
+    "dump_dir": "--dump",
+    "log_file": "--keep-log",
+    "reduce_dir": "--reduce",
+}
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _TOLD_MAX = 10
 _FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -103,6 +111,14 @@ def _check_usage(options: Mapping[str, Any]) -> None:
 def _check_spark_usage(options: Mapping[str, Any], master: str | None, out: Path | None) -> None:
     if (out is None) != (master is None) or (master is not None and options["seeds"] is None):
         raise click.UsageError("--spark MASTER, --seeds A..B and --out FOLDER go together")
+    ignored = [option for name, option in _NOT_ON_SPARK.items() if options[name]]
+    if options["jobs"] != 1:
+        ignored.append("--jobs")
+    if master is not None and ignored:
+        raise click.UsageError(
+            f"Spark's tasks know nothing of {', '.join(ignored)}: leave --spark out, or run one "
+            "seed of its tables again with --seed N"
+        )
     if options["experiment"] is not None and (options["scenario"] or options["seconds"]):
         raise click.UsageError("--experiment goes with neither --scenario nor --seconds")
     if options["experiment"] is not None and options["seeds"] is not None and master is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.errors import ExitCode, LabError
 from jbodlab.rebalance.core.situation import Replica, Situation
 from jbodlab.rebalance.look import look_at_cluster
 from jbodlab.spark_job import run_report
@@ -16,24 +18,44 @@ from protocol.ids import TopicPartition
 _RUN: Final = ("cluster_id", "run_id", "seed")
 
 
-def rates_of_dump(dump_dir: Path, out_dir: Path) -> dict[TopicPartition, float]:
-    """Run the Spark job on a dump of metric rows; tables go below ``out_dir``.
+def rates_of_dump(dump_dir: Path) -> dict[TopicPartition, float]:
+    """Run the Spark job on a dump of metric rows; no report of the user's is touched.
 
     Raises:
-        LabError: as ``run_report``.
+        LabError: as ``run_report``; FAILED where it tells no rate, or not those of all partitions.
     """
-    return rates_of_report(json.loads(run_report(dump_dir, out_dir, "--plain", "--no-archive")))
+    with tempfile.TemporaryDirectory(prefix="jbodlab-rates-") as folder:
+        text = run_report(dump_dir, Path(folder), "--plain", "--no-archive")
+    rates = rates_of_report(json.loads(text))
+    if not rates:
+        raise LabError(
+            ExitCode.FAILED,
+            f"no partition was sampled twice in the last run of {dump_dir}: wait for two "
+            "metrics.interval_ms, or take --rates live",
+        )
+    return rates
 
 
 def rates_of_report(report: Mapping[str, Any]) -> dict[TopicPartition, float]:
-    """Return the rates of a report's last run; partitions with one sample only are left out."""
+    """Return the rates of a report's last run; partitions with one sample only are left out.
+
+    Raises:
+        LabError: FAILED where the report has not all partitions of that run.
+    """
     if not report["runs"]:
         return {}
     last = report["runs"][-1]
+    own = [row for row in report["partitions"] if all(row[name] == last[name] for name in _RUN)]
+    # Rows of other runs are left out before those of the last one.
+    if report["left_out"].get("partitions") and len(own) == len(report["partitions"]):
+        raise LabError(
+            ExitCode.FAILED,
+            f"a report tells of no more than {len(own)} partitions: take --rates live",
+        )
     return {
         TopicPartition(row["topic"], row["partition"]): row["write_bytes_per_s"]
-        for row in report["partitions"]
-        if all(row[name] == last[name] for name in _RUN) and row["write_bytes_per_s"] is not None
+        for row in own
+        if row["write_bytes_per_s"] is not None
     }
 
 

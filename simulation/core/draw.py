@@ -23,7 +23,8 @@ from simulation.core.draw_faults import (
     timed_steps,
 )
 from simulation.core.draw_journal import BREAKING, draw_journal
-from simulation.core.draw_orders import ORDER_KINDS, draw_orders, draw_quiet_deletion
+from simulation.core.draw_judged import judged
+from simulation.core.draw_orders import APART, ORDER_KINDS, draw_orders, draw_quiet_deletion
 from simulation.core.draw_settings import Setting, settled
 from simulation.core.draw_situations import Lane, draw_situations
 from simulation.core.features import Features, Situation, draw_features
@@ -42,6 +43,8 @@ SLOWER_AFTER_LENGTHS: Final = 2
 A story lasts longer than it was to be when orders wait for a controller that is not there, or
 healing takes its time: at full rate a few such seeds would cost as much as all others together.
 """
+_APART_FROM: Final = 1_000
+"""Above the numbers of all other orders: names end in them."""
 MET_WITHIN_MS: Final = 60_000
 """How long faults that met nothing in the story stay on, with what provokes them."""
 
@@ -59,7 +62,7 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
     Args:
         seed: names the plan.
         streams: of this seed; drawn from are ``features``, ``topology``, ``workload``, ``orders``,
-            ``faults``, ``journal``, ``length`` and those that bear a feature's name.
+            ``faults``, ``journal``, ``length``, ``judged`` and those that bear a feature's name.
         length_s: of the story before the healing.
     """
     features = draw_features(streams("features"))
@@ -70,7 +73,10 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
     length = length_s or streams("length").choice(LENGTHS_S)
     scope = FaultScope(cluster, length * 1000)
     ordered = replace(scope, cluster=plain_topics(cluster))
-    lanes = _orders(streams("orders"), ordered, features)
+    lanes = [
+        *_orders(streams("orders"), ordered, features),
+        _apart(streams("orders_apart"), ordered, features),
+    ]
     if Situation.JOURNAL_EDITS in features:
         spans: list[FaultSpan] = []
         lanes.append(draw_journal(streams("journal"), scope))
@@ -82,7 +88,7 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
         for situation, draw in COORDINATION.items():
             if situation in features:
                 lanes += draw(streams(f"{situation}_lanes"), scope, workloads)
-    return Plan(
+    plan = Plan(
         name=f"seed-{seed}",
         shows=f"What seed {seed} draws.",
         worlds=("simulated",),
@@ -98,6 +104,7 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
         ),
         ending=_ending(features),
     )
+    return judged(streams("judged"), plan)
 
 
 def _ending(features: Features) -> Ending:
@@ -115,13 +122,25 @@ def _faults(dice: Dice, scope: FaultScope, features: Features) -> list[FaultSpan
 
 def _orders(dice: Dice, scope: FaultScope, features: Features) -> list[Lane]:
     """Draw what each administrator asks for; none waits for another one's answers."""
-    without = BREAKING if Situation.JOURNAL_EDITS in features else ()
-    kinds = [kind for kind in features.of(ORDER_KINDS) if kind not in without]
+    kinds = [kind for kind in _order_kinds(features) if kind not in APART]
     count = dice.randint(0, 20) * scope.length_ms // 10_000 if kinds else 0
     lane_count = dice.randint(2, 3) if Situation.ORDERS_AT_ONCE in features else 1
     ends = [count * lane // lane_count for lane in range(lane_count + 1)]
     numbers = [range(begin + 1, end + 1) for begin, end in pairwise(ends)]
     return [draw_orders(dice, scope, kinds, each) for each in numbers]
+
+
+def _apart(dice: Dice, scope: FaultScope, features: Features) -> Lane:
+    """Draw what somebody asks for who begins early and does little, but all of it."""
+    kinds = [kind for kind in _order_kinds(features) if kind in APART]
+    count = dice.randint(1, 2) if kinds else 0
+    early = replace(scope, length_ms=scope.length_ms // 2)
+    return draw_orders(dice, early, kinds, range(_APART_FROM, _APART_FROM + count))
+
+
+def _order_kinds(features: Features) -> list[str]:
+    without = BREAKING if Situation.JOURNAL_EDITS in features else ()
+    return [kind for kind in features.of(ORDER_KINDS) if kind not in without]
 
 
 def _in_time(timed: list[TimedAction]) -> list[Step]:

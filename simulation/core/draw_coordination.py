@@ -38,6 +38,9 @@ _CLIENTS: Final[dict[Literal["aiokafka", "java"], int]] = {"aiokafka": 1, "java"
 """Of transactions; a library's clients cost several times what the others do."""
 _INTERVALS_MS: Final = (200, 400)
 _UNADMINISTERED: Final = 0.4
+_REQUESTS_MAX: Final = 80
+"""Of restless members: most stories come to their end about then."""
+_REQUESTS_EVERY_MS: Final = (30, 45)
 _BROKEN_DISK: Final = 0.4
 _FETCH_BYTES: Final[dict[int | None, int]] = {1: 2, 400: 2, None: 1}
 """Of readers of committed records: an answer may end before what ends its transactions."""
@@ -59,6 +62,10 @@ _CONFIGS: Final = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": ("500", "1000"),
     "group.consumer.heartbeat.interval.ms": ("500", "2000"),
     "group.consumer.session.timeout.ms": ("6000", "12000"),
+    "group.min.session.timeout.ms": ("1000",),
+    "offsets.retention.check.interval.ms": ("300",),
+    "group.consumer.min.session.timeout.ms": ("1000",),
+    "group.consumer.min.heartbeat.interval.ms": ("500",),
 }
 
 
@@ -98,7 +105,21 @@ def with_groups(dice: Dice, cluster: ClusterPlan, workloads: tuple[Workload, ...
         idempotent=True,
         interval_ms=dice.choice(_INTERVALS_MS),
     )
-    return Coordinated(cluster, (*workloads, writer, *members, *_administrators(dice)))
+    clients = (writer, *members, *_administrators(dice), _restless(dice, _GROUP_TOPIC, cluster))
+    return Coordinated(cluster, (*workloads, *clients))
+
+
+def _restless(dice: Dice, topic: str, cluster: ClusterPlan) -> Workload:
+    """Let members of a group come and go that read this topic, and one that orders change."""
+    return Workload(
+        name="restless-members",
+        topic=topic,
+        kind="regroup",
+        group="restless",
+        into=cluster.topics[0].name,
+        interval_ms=dice.randint(*_REQUESTS_EVERY_MS),
+        records_max=_REQUESTS_MAX,
+    )
 
 
 def _administrators(dice: Dice) -> list[Workload]:
@@ -155,6 +176,8 @@ def with_transactions(
     if reader.client == "java":
         reader = replace(reader, fetch_bytes=chosen(dice, _FETCH_BYTES))
     clients = [producer, *(transformers if is_transformed else ()), reader]
+    if is_transformed and all(one.kind != "regroup" for one in workloads):
+        clients.append(_restless(dice, _LEDGER, cluster))
     return Coordinated(cluster, (*workloads, *clients))
 
 
@@ -183,7 +206,8 @@ def transactions_lanes(
     if dice.random() < _BROKEN_DISK or scope.cluster.brokers < _REPLICAS_MAX:
         return [_breaking(dice, scope, TRANSACTION_STATE, STATE_FAULT)]
     is_transformed = any(one.kind == "transform" for one in workloads)
-    topics = [_LEDGER, *((CONSUMER_OFFSETS, _RESULTS) if is_transformed else ())]
+    offsets = (CONSUMER_OFFSETS,) * 2  # They are loaded by who leads them then.
+    topics = [_LEDGER, *((*offsets, _RESULTS) if is_transformed else ())]
     return [_late_markers(dice, scope, topics)]
 
 

@@ -23,9 +23,14 @@ BREAKING: Final = (
     "cordon_and_back",
     "slow_move",
     "topics_beside_a_failed_log_dir",
+    "one_brought_back_alone",
     "diverging_logs",
     "deletion_beside_an_unheard_follower",
     "failure_before_joining",
+    "loss_that_is_allowed_later",
+    "half_done_reassignment",
+    "replacement_before_it_is_told",
+    "replica_that_comes_and_goes",
 )
 """Kinds of orders after which a broker, or a log dir, may not be heard."""
 _REFUSES_AFTER_MS: Final = 8_000

@@ -189,15 +189,29 @@ _ORDERS: Final[dict[str, Callable[[Dice, ClusterPlan, int], tuple[Action, ...]]]
     "delete_records": _delete_records,
     **PLOTS,
 }
-_GAPS_MS_MAX: Final = {**dict.fromkeys(PLOTS, GAP_MS_MAX), "diverging_logs": 500}
-"""Between what belongs together; logs that diverge take many orders."""
+_GAPS_MS_MAX: Final = {
+    **dict.fromkeys(PLOTS, GAP_MS_MAX),
+    "diverging_logs": 200,
+    "half_done_reassignment": 500,
+    "replacement_before_it_is_told": 300,
+    "replica_that_comes_and_goes": 400,
+}
+"""Between what belongs together; who gives many at once gives them soon."""
 _OFTEN: Final = {
     "move_replica": 4,
     "reassign": 3,
     "slow_move": 3,
     "cordon_and_back": 2,
-    "diverging_logs": 4,
+    "diverging_logs": 6,
     "deletion_beside_an_unheard_follower": 2,
     "failure_before_joining": 3,
+    "replacement_before_it_is_told": 2,
 }
 ORDER_KINDS: Final = tuple(_ORDERS)
+APART: Final = (
+    "loss_that_is_allowed_later",
+    "half_done_reassignment",
+    "replica_that_comes_and_goes",
+    "one_brought_back_alone",
+)
+"""What an administrator asks who does nothing else: among others it would come too late."""

@@ -17,6 +17,12 @@ from simulation.core.draw_leaders import (
     deletion_beside_an_unheard_follower,
     diverging_logs,
     failure_before_joining,
+    loss_that_is_allowed_later,
+    replacement_before_it_is_told,
+)
+from simulation.core.draw_reassignments import (
+    half_done_reassignment,
+    replica_that_comes_and_goes,
 )
 from simulation.core.plan import ClusterPlan
 
@@ -40,20 +46,22 @@ def _topic_of_a_dead_broker(dice: Dice, cluster: ClusterPlan, number: int) -> tu
 
 
 def _deletion_that_waits(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Action, ...]:
-    """A replica that cannot be asked holds up the deletion of its topic, over a new controller."""
+    """A replica that cannot be asked holds up deletions of its topics, over a new controller."""
     broker, node = _node(dice, cluster)
     others = dice.sample(cluster.broker_ids, dice.randint(1, 2))
     replicas = tuple(dict.fromkeys((broker, *others))) if dice.random() < 0.5 else (broker,)
-    topic = CreateTopic(name=f"extra{number}", assignment=(replicas,))
+    count = dice.randint(1, 2)
+    names = [f"extra{number}{letter}" for letter in "ab"[:count]]
+    topics = [CreateTopic(name=name, assignment=(replicas,)) for name in names]
+    deletions = [actions.DeleteTopic(name) for name in names]
     anew = (actions.Kill(CONTROLLER_NODE), actions.Start(CONTROLLER_NODE))
     if dice.random() < 0.4:
         # Who only stood still comes back as the same process, with its logs open.
-        delete = actions.DeleteTopic(topic.name)
-        return topic, actions.Pause(node), delete, *anew, actions.Resume(node)
+        return *topics, actions.Pause(node), *deletions, *anew, actions.Resume(node)
     return (
-        topic,
+        *topics,
         actions.Stop(node),
-        actions.DeleteTopic(topic.name),
+        *deletions,
         *(anew if dice.random() < 0.5 else ()),
         actions.Start(node),
     )
@@ -139,6 +147,35 @@ def _topics_beside_a_failed_log_dir(
     )
 
 
+def _one_brought_back_alone(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Action, ...]:
+    """Bring one replica of a failed log dir back, and delete the topic of one that stays offline.
+
+    Its log dir works by then, and its broker can delete it without hosting it.
+    """
+    broker, node = _node(dice, cluster)
+    log_dir = dice.choice(cluster.log_dir_names)
+    others = [each for each in cluster.broker_ids if each != broker]
+    replicas = (broker, dice.choice(others)) if dice.random() < 0.5 else (broker,)
+    alone, left, writes = (f"extra{number}{letter}" for letter in "abc")
+    topics = [
+        CreateTopic(name=name, assignment=(replicas,), log_dir=log_dir)
+        for name in (alone, left, writes)
+    ]
+    name = f"left-out-{number}"
+    rule = DiskFault(mode=DiskMode.EIO, node=node, log_dir=log_dir)
+    anew = (actions.Kill(CONTROLLER_NODE), actions.Start(CONTROLLER_NODE))
+    return (
+        *topics[:2],
+        Fault(name=name, rule=rule),
+        topics[2],
+        Clear(name, once_met=True),
+        actions.RestartPartition(of=f"{alone}-0", broker=node),
+        *(anew if dice.random() < 0.2 else ()),
+        actions.DeleteTopic(left),
+        actions.RestartLogDir(broker=node, log_dir=log_dir),
+    )
+
+
 def _reassign_and_cancel(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
     topic = dice.choice(cluster.topics).name
     to = tuple(dice.sample(cluster.broker_ids, min(2, cluster.brokers)))
@@ -173,8 +210,13 @@ PLOTS: Final[dict[str, Callable[[Dice, ClusterPlan, int], tuple[Action, ...]]]] 
     "reassign_and_cancel": _reassign_and_cancel,
     "throttled_reassignment": _throttled_reassignment,
     "topics_beside_a_failed_log_dir": _topics_beside_a_failed_log_dir,
+    "one_brought_back_alone": _one_brought_back_alone,
     "diverging_logs": diverging_logs,
     "deletion_beside_an_unheard_follower": deletion_beside_an_unheard_follower,
     "failure_before_joining": failure_before_joining,
+    "loss_that_is_allowed_later": loss_that_is_allowed_later,
+    "half_done_reassignment": half_done_reassignment,
+    "replacement_before_it_is_told": replacement_before_it_is_told,
+    "replica_that_comes_and_goes": replica_that_comes_and_goes,
 }
 """By name; each is given chance, the cluster and a number that is its alone."""

@@ -14,7 +14,7 @@ def health_problems(
     """Return what is not well; ``seen`` has metadata, log dirs and reassignments of everybody.
 
     A partition none of whose Isr is online has no wish, and its reassignment cannot end: nobody
-    may lead it.
+    may lead it. Nor can the move of an offline replica of it, which might have to begin empty.
 
     Args:
         seen: the cluster.
@@ -88,7 +88,9 @@ def _problems(seen: Observation, brokers: int) -> Iterator[str]:
 
 def _under_way(seen: Observation) -> Iterator[str]:
     for (broker, name), log_dir in seen.log_dirs.items():
-        yield from (f"{each} still moves to {name} of broker-{broker}" for each in log_dir.futures)
+        for each in log_dir.futures:
+            if not (_is_lost(each, seen) and _is_offline(each, broker, seen)):
+                yield f"{each} still moves to {name} of broker-{broker}"
     if seen.reassigning is None:
         yield "nobody tells of reassignments"
     for each in seen.reassigning or ():
@@ -100,6 +102,12 @@ def _is_lost(partition: TopicPartition, seen: Observation) -> bool:
     """Tell whether nobody may lead a partition, as everybody says who shows it."""
     shown = [view[partition] for view in seen.metadata.values() if partition in view]
     return bool(shown) and all(_has_no_isr(tells) for tells in shown)
+
+
+def _is_offline(partition: TopicPartition, broker: int, seen: Observation) -> bool:
+    """Tell whether everybody who shows a partition shows one replica of it offline."""
+    views = seen.metadata.values()
+    return all(broker in view[partition].offline_replicas for view in views if partition in view)
 
 
 def _has_no_isr(tells: ObservedPartition) -> bool:

@@ -80,6 +80,8 @@ class Send(NamedTuple):
     """How many keys the producer's records have (``payload.key_of``); 0: none."""
     asked_us: int = -1
     """When the request that was answered was sent, on the loop's time; -1: not known."""
+    has_timestamps: bool = True
+    """Whether its format says when records were made; format 0 does not."""
 
 
 class Read(NamedTuple):

@@ -89,11 +89,12 @@ class Workload:
 
     name: NewName
     topic: TopicRef
-    kind: Literal["produce", "consume", "transform", "move", "administer"] = "produce"
+    kind: Literal["produce", "consume", "transform", "move", "administer", "regroup"] = "produce"
     """``transform`` consumes and produces ``into`` another topic, exactly once, by transactions.
 
     ``move`` moves replicas between the log dirs of their brokers, by chance. ``administer`` sets,
-    reads and deletes offsets of a group without members, and the group.
+    reads and deletes offsets of a group without members, and the group. ``regroup`` is several
+    members of a group, by either protocol, that come and go and do what they must not.
     """
     client: Literal["plain", "aiokafka", "java"] = "plain"
     """``plain`` shows every answer as it came; ``aiokafka`` is the library as people use it.
@@ -105,10 +106,10 @@ class Workload:
     """A consumer's: it shares the topic with the others of that group, and commits. Not plain.
 
     A transformer needs one, whose offsets are committed by its transactions: aiokafka's one of its
-    own, Java's may share it with others. Who administers one has it alone.
+    own, Java's may share it with others. Who administers one or regroups has it alone.
     """
     into: TopicRef | None = None
-    """Where a transformer writes a record for each that it reads."""
+    """Where a transformer writes a record for each that it reads; what else who regroups reads."""
     transactional: bool = False
     """A producer's, not plain: each ``batch_records`` are a transaction over all partitions."""
     aborts_every: int = 0
@@ -144,7 +145,7 @@ class Workload:
     A producer sends them (Produce 0 and 2), a consumer gets them (Fetch 1 and 3).
     """
     records_max: int | None = None
-    """It ends after so many; None: with the run."""
+    """It ends after so many, or so many requests of who regroups; None: with the run."""
     begins: bool = True
     """By itself, when the cluster is ready; otherwise by a step."""
 
@@ -171,6 +172,12 @@ class Ending:
 
     ``fail``: whoever wrote the plan tests nothing with them. ``count``: chance put them there; the
     run counts them, and they break no rule of the cluster.
+    """
+    judged_cases: int = 0
+    """So many cases of ``conform`` are drawn, and held against Apache Kafka's answers, in the end.
+
+    Where a log dir is cordoned or offline in the end, or a coordinator's topic lost, none is. Some
+    want the configurations of ``draw_judged.CONFIGS``.
     """
 
 

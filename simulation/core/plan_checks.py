@@ -36,8 +36,10 @@ _NEWEST_FORMAT: Final = 2
 _READING: Final = (("consume", "aiokafka"), ("consume", "java"))
 _TRANSFORMING: Final = (("transform", "aiokafka"), ("transform", "java"))
 _FETCHING: Final = (("consume", "java"), ("transform", "java"))
-_ORDERING: Final = ("move", "administer")
-_IN_GROUPS: Final = (*_READING, *_TRANSFORMING, ("administer", "plain"))
+_ORDERING: Final = ("move", "administer", "regroup")
+_ALONE: Final = ("administer", "regroup")
+"""Who has a group, and shares it with nobody."""
+_IN_GROUPS: Final = (*_READING, *_TRANSFORMING, *((kind, "plain") for kind in _ALONE))
 _TRANSACTIONAL: Final = (("produce", "aiokafka"), ("produce", "java"))
 _NOT_BOUNDS: Final = ("workload", "what", "of", "broker", "name")
 
@@ -123,20 +125,20 @@ def _workload_mistakes(plan: Plan) -> Iterator[str]:
 
 def _shares_what_it_administers(workload: Workload, plan: Plan) -> bool:
     groups = [each.group for each in plan.workloads]
-    return workload.kind == "administer" and groups.count(workload.group) > 1
+    return workload.kind in _ALONE and groups.count(workload.group) > 1
 
 
 def _library_mistakes(workload: Workload) -> Iterator[str]:
     """Find what only some clients do here."""
     who = (workload.kind, workload.client)
     if workload.group is not None and who not in _IN_GROUPS:
-        yield "group: only of kind consume, not of client plain, or of kind transform or administer"
-    if workload.kind == "administer" and workload.group is None:
-        yield "kind: administer needs a group"
+        yield "group: only of kind consume, not of client plain, or of a kind that needs one"
+    if workload.kind in _ALONE and workload.group is None:
+        yield f"kind: {workload.kind} needs a group"
     if workload.kind == "transform" and (who not in _TRANSFORMING or workload.group is None):
         yield "kind: transform needs client aiokafka or java, a group and into"
-    if (workload.into is not None) != (workload.kind == "transform"):
-        yield "into: of kind transform, which must have it, and of no other"
+    if (workload.into is not None) != (workload.kind in {"transform", "regroup"}):
+        yield "into: of kind transform or regroup, which must have it, and of no other"
     if workload.transactional and (who not in _TRANSACTIONAL or workload.acks != "all"):
         yield "transactional: only of kind produce, not of client plain, with acks all"
     if workload.rack is not None and who != ("consume", "plain"):

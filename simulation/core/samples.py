@@ -73,10 +73,7 @@ class ReplicaSample(NamedTuple):
     size_bytes: int = -1
     """Of all segments, when the sample was written; -1: not known."""
     next_offset: int = NO_OFFSET
-    """Where its next append goes: behind those that wait for the disk; when the sample was written.
-
-    NO_OFFSET: not known.
-    """
+    """Where its next append goes, behind those that wait for the disk. NO_OFFSET: not known."""
     last_stable_offset: int = NO_OFFSET
     """A leader's: up to where who reads committed records gets any. NO_OFFSET: not known."""
 
@@ -103,6 +100,8 @@ class PartitionSample(NamedTuple):
     """The leader was elected unclean and has not finished recovering."""
     is_gone: bool = False
     """It is deleted: the controller takes every replica of it for gone."""
+    is_reassigned: bool = False
+    """A reassignment of it is under way."""
 
 
 class LogDirSample(NamedTuple):

@@ -14,6 +14,7 @@ from protocol.faults.model import (
     broker_id_of,
     broker_node,
 )
+from simulation.cluster_instance import ClusterInstanceError
 from simulation.core import actions as do
 from simulation.core.journal_edits import edited
 from simulation.core.references import ALL
@@ -74,7 +75,16 @@ async def _kill(context: RunContext, action: do.Kill) -> None:
 
 
 async def _stop(context: RunContext, action: do.Stop) -> None:
-    await context.cluster.stop_node(context.node(action.node))
+    """Stop a node; one that does not end in time is killed, lest it ends when nobody expects it.
+
+    A paused one would end when it goes on, after all counts as healed.
+    """
+    node = context.node(action.node)
+    try:
+        await context.cluster.stop_node(node)
+    except ClusterInstanceError:
+        await context.cluster.kill_node(node)
+        raise
 
 
 async def _start(context: RunContext, action: do.Start) -> None:

@@ -62,6 +62,7 @@ async def heal(context: RunContext, ending: Ending, story: Story) -> int:
         lasted_ms = context.cluster.now_ms() - began_ms
         may_replace = not wrong or lasted_ms > min(PATIENCE_MS, ending.heals_within_ms // 2)
         wrong = [*wrong, *await repair.replacements_due()] or list(await context.cluster.lacks())
+        wrong = wrong or repair.still_left_out(seen)
         if not wrong:
             story.tell(f"all is well after {lasted_ms} ms")
             return lasted_ms
@@ -127,6 +128,8 @@ class Repair:
         self._ending = ending
         self._story = story
         self._restarted: dict[LogDirName, None] = {}
+        self._came_back = False
+        """Whether one that was left out was brought back after the last look."""
 
     def brokers_wanted(self, seen: Observation) -> int:
         """Return how many brokers must answer."""
@@ -147,8 +150,17 @@ class Repair:
         for (broker, name), log_dir in seen.log_dirs.items():
             if log_dir.error != "NONE" and (broker, name) not in self._restarted:
                 await self._restart(broker, name)
-        for broker, partition in left_out(seen):
-            await self._restart_left_out(broker, partition)
+        came_back = [await self._restart_left_out(*each) for each in left_out(seen)]
+        self._came_back = any(came_back)
+
+    def still_left_out(self, seen: Observation) -> list[str]:
+        """Return which replicas may follow those that were brought back; one at a time can.
+
+        A partition may have no other online replica: that is well unless it can be brought back.
+        """
+        if not self._came_back:
+            return []
+        return [f"{tp} of broker-{broker} is left out" for broker, tp in left_out(seen)]
 
     async def replacements_due(self) -> tuple[str, ...]:
         """Return what is to be done though nobody complains."""
@@ -184,12 +196,13 @@ class Repair:
         if is_only:
             await cluster.start_node(node)
 
-    async def _restart_left_out(self, broker: int, partition: TopicPartition) -> None:
+    async def _restart_left_out(self, broker: int, partition: TopicPartition) -> bool:
         try:
             await self._context.cluster.restart_partition(broker, partition)
         except ClusterInstanceError:
-            return  # nothing was left out, or it is lost: the broker knows better
+            return False  # another one is on its way, nothing was left out, or it is lost
         self._story.tell(f"{partition} of broker-{broker} is brought back")
+        return True
 
     async def _restart(self, broker: int, name: str) -> None:
         try:

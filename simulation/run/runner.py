@@ -10,11 +10,12 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
+from conformance.errors import ConformanceError
 from simulation.cluster_instance import ClusterInstance
 from simulation.core.actions import Fault, Step, Until
 from simulation.core.capability import needed_capabilities
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.outcomes import is_state_forgiven
+from simulation.core.checkers.outcomes import may_hang
 from simulation.core.checkers.reach import checks_of
 from simulation.core.checkers.table import check_all
 from simulation.core.conditions import FullIsr
@@ -28,6 +29,7 @@ from simulation.loop_time import loop_now_us
 from simulation.run.asking import Asker
 from simulation.run.fault_triggering import trigger_unmet_faults
 from simulation.run.healing import UnreadError, end_faults, end_workloads, heal
+from simulation.run.judging import differences, why_not_judged
 from simulation.run.observer import Observer
 from simulation.run.run_context import RunContext, StepError
 from simulation.run.steps import Player
@@ -45,6 +47,7 @@ STEPS: Final = "steps"
 """The checker that a plan's own expectations are told under."""
 FAULTS: Final = "faults"
 HEALING: Final = "healing"
+ANSWERS: Final = "Kafka's answers"
 
 
 class CannotRunError(Exception):
@@ -216,6 +219,7 @@ class PlanRun:
 
     async def _verdict(self, context: RunContext, done: Mapping[str, int]) -> Verdict:
         samples = await self._cluster.samples()
+        await self._judge_answers(context)
         samples.began_us, samples.healed_us = self._began_us, self._healed_us
         samples.ended_us = loop_now_us()
         samples.views, samples.denials = self._topic_answers.views, self._topic_answers.denials
@@ -225,8 +229,7 @@ class PlanRun:
             configs=self._plan.cluster.configs,
             broker_configs=self._plan.cluster.broker_configs,
         )
-        # A coordinator that may have forgotten a transaction never ends it.
-        if self._unread and not is_state_forgiven(evidence):
+        if self._unread and not may_hang(evidence):
             self._note(HEALING, [self._unread])
         self._violations += check_all(evidence)
         workloads = context.workloads.seen()
@@ -249,6 +252,24 @@ class PlanRun:
             situations=met_situations(self._plan, evidence, worked, hits),
             checks=checks_of(evidence),
         )
+
+    async def _judge_answers(self, context: RunContext) -> None:
+        """Hold answers against Kafka's; what that makes and asks is none of the evidence."""
+        count = self._plan.ending.judged_cases
+        if not count or self._violations or self._unread:
+            return
+        seen = await context.observer.observe((Need.METADATA, Need.LOG_DIRS))
+        why_not = why_not_judged(seen)
+        if why_not:
+            self._story.tell(f"not held against Kafka's answers: {why_not}")
+            return
+        host, port = min(addresses_of(self._cluster.spec).items())[1]
+        try:
+            found = await differences(host, port, count, self._chance)
+        except (ConformanceError, OSError) as error:
+            found = [f"it could not be asked: {error}"]
+        self._story.tell(f"{count} cases were held against Kafka's answers")
+        self._note(ANSWERS, found)
 
     def _note(self, checker: str, texts: list[str]) -> None:
         self._violations += [Violation(checker, loop_now_us(), text) for text in texts]

@@ -29,6 +29,7 @@ from simulation.workload.mover import MoverSettings, MoverWorkload, RandomSource
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from simulation.workload.progress import Progress
 from simulation.workload.record_formats import RecordFormat
+from simulation.workload.restless_members import RestlessMembersWorkload, RestlessSettings
 
 _ACKS: Final = {"all": -1, "1": 1, "0": 0}
 
@@ -107,7 +108,7 @@ class Workloads:
 
     async def end_writers(self) -> None:
         """End all that write or order something; what they have sent is waited for."""
-        await self.end(*self._of("produce", "move", "administer"))
+        await self.end(*self._of("produce", "move", "administer", "regroup"))
 
     async def end_transformers(self) -> None:
         """End those that write what they read, with their transactions."""
@@ -239,6 +240,16 @@ class Workloads:
                     topic=workload.topic, group=workload.group, interval_ms=workload.interval_ms
                 )
                 return GroupAdministrator(connection, self._history, self._chance, group)
+            case "regroup":
+                assert workload.group is not None
+                assert workload.into is not None
+                restless = RestlessSettings(
+                    group=workload.group,
+                    topics=(workload.topic, workload.into),
+                    interval_ms=workload.interval_ms,
+                    requests_max=workload.records_max,
+                )
+                return RestlessMembersWorkload(self._connect, self._chance, restless)
             case "move":
                 return MoverWorkload(
                     connection,

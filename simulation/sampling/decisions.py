@@ -151,4 +151,5 @@ def _sample(state: ClusterState, topic: Topic, tp: TopicPartition, now_us: int) 
         partition.target_replicas,
         partition.partition_epoch,
         partition.is_recovering,
+        is_reassigned=partition.is_reassigning,
     )

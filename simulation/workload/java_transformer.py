@@ -2,26 +2,37 @@
 
 Each writes in transactions of the second version (KIP-890), which hold the results of what one
 answer brought and the group's offsets behind it, and name the member and its epoch: so several
-members share a topic, and each record is processed exactly once (KIP-447).
+members share a topic, and each record is processed exactly once (KIP-447). How much it has made it
+notes as an offset of where results go, which nobody reads: in the transactions, at times beside.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
-from protocol.errors import ErrorCode
+from protocol.admin.groups import COMMIT_BY_NAME_VERSION_MAX
+from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
+from protocol.messages.group_offsets import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from protocol.ports import WallClock
 from simulation.core.history import Function, History, Read, Send, Txn
 from simulation.workload.backoff import Backoff
 from simulation.workload.clients import ClusterClient
 from simulation.workload.consumer import ConsumerSettings
+from simulation.workload.coordinator import first_code_in
 from simulation.workload.java_member import JavaMemberWorkload
 from simulation.workload.java_producer import JavaProducer
 from simulation.workload.pause import pause
 from simulation.workload.producer import ProducerSettings, sends_in_turn
 
+_NOTES_AT_ONCE_EVERY: Final = 3
+"""Of so many transactions one has an offset committed beside it: that is the later one."""
 _HESITATES_MS: Final = 300
 """How long before it aborts: its coordinators may be others by then."""
 
@@ -133,9 +144,29 @@ class JavaTransformWorkload(JavaMemberWorkload):
         if not all(read.tp in self.positions for read in reads):
             return ErrorCode.UNKNOWN_MEMBER_ID  # It was fenced meanwhile: they are somebody else's.
         offsets = {read.tp: read.records[-1][0] + 1 for read in reads}
+        note = TopicPartition(self._writing.topic, 0)
         member = self._member.metadata
-        code = await self._producer.commit_offsets(self._coordinator, member, offsets)
+        code = await self._producer.commit_offsets(
+            self._coordinator, member, {**offsets, note: self._made}
+        )
+        if code is ErrorCode.NONE and self._begun % _NOTES_AT_ONCE_EVERY == 0:
+            await self._note_at_once(note)
         return sent if code is ErrorCode.NONE else code
+
+    async def _note_at_once(self, note: TopicPartition) -> None:
+        """Commit beside the open transaction, which has an offset of that partition, too."""
+        member = self._member.metadata
+        row = OffsetCommitRequestPartition(
+            partition_index=note.partition, committed_offset=self._made, committed_metadata=""
+        )
+        request = OffsetCommitRequest(
+            group_id=member.group,
+            generation_id_or_member_epoch=member.member_epoch,
+            member_id=member.member_id,
+            topics=[OffsetCommitRequestTopic(name=note.topic, partitions=[row])],
+        )
+        with suppress(OSError, Malformed, KafkaError):
+            await self._coordinator.ask(request, COMMIT_BY_NAME_VERSION_MAX, first_code_in)
 
     def read_again(self, partitions: Sequence[TopicPartition]) -> None:
         """Go on from where the group has committed; what was fetched meanwhile is not taken."""

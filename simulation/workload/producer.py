@@ -189,7 +189,13 @@ class ProducerWorkload:
             for each in range(min(size, settings.batch_records))
         )
         self._made += len(numbers)
-        send = Send(tp, numbers, settings.acks, keys=settings.keys)
+        send = Send(
+            tp,
+            numbers,
+            settings.acks,
+            keys=settings.keys,
+            has_timestamps=settings.record_format.has_timestamps,
+        )
         now_ms, now_s = self._clock.now_ms(), asyncio.get_running_loop().time()
         return Batch(
             invocation=self._history.begin(self._client.client_id, Function.SEND, send),

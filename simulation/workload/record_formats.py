@@ -36,6 +36,11 @@ class RecordFormat:
         return self.message_format == max(PRODUCE_VERSIONS)
 
     @property
+    def has_timestamps(self) -> bool:
+        """Whether records say when they were made."""
+        return self.message_format > 0
+
+    @property
     def produce_version(self) -> int:
         """The version of Produce that carries it."""
         return PRODUCE_VERSIONS[self.message_format]

@@ -30,6 +30,7 @@ from simulation.world.clock import SimClock
 from simulation.world.disk_worker import SimDiskWorker
 from simulation.world.drive import Drive
 from simulation.world.journal_disk import DiskJournal, SimExecutor
+from simulation.world.late_copies import LateCopies
 from simulation.world.loop import SimLoop
 from simulation.world.process import STEP_US, Process
 from simulation.world.sim_thread import SimGate
@@ -310,7 +311,8 @@ class ControllerNode(SimNode):
         )
         self.controller.witness = self.witness
         self.controller.acting = lambda number: self._acts(number, store)
-        self.controller.answering = told
+        copies = LateCopies(self.controller.ask, self._loop.chance.stream("late copies"))
+        self.controller.answering = partial(_answers, told, copies.answered)
         self.on_made(self.controller)
         try:
             await self.controller.run()
@@ -351,3 +353,11 @@ class ControllerNode(SimNode):
 
 def _as_made(_process: object) -> None:
     return None
+
+
+# Any: whatever is asked of the controller, and its answer.
+def _answers(
+    told: Callable[[Any, Any], None], copied: Callable[[Any, Any], None], asked: Any, answer: Any
+) -> None:
+    told(asked, answer)
+    copied(asked, answer)

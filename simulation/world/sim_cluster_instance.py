@@ -220,6 +220,7 @@ class SimClusterInstance:
         drive = self.cluster.brokers[broker].drives[path]
         memory = drive.disk.memory
         held_records = holds_records(memory, name)
+        memory.is_edited = True
         try:
             yield memory
         except OSError as error:

@@ -291,6 +291,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """Have finalizers tell what nobody looked at; always at the same step of a run."""
         gc.collect()
 
+    def limit_steps(self, count: int) -> None:
+        """Let the world take at most ``count`` steps more; then it raises StepLimitError."""
+        self._steps_max = min(self._steps_max, self.steps + count)
+        self._break_at_steps = min(self._break_at_steps, self._steps_max)
+
     def _take_a_break(self) -> None:
         """Collect garbage: finalizers run code, so that must be at the same step in every run."""
         if self.steps >= self._steps_max:

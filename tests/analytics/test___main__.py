@@ -140,3 +140,34 @@ def test_only_a_report_of_a_dump_reads_what_is_new(source: tuple[str, ...]) -> N
     result = CliRunner().invoke(main, [*source, "--out", "o", "--new"])
     assert result.exit_code == 2
     assert "--new reads a dump folder" in result.stderr
+
+
+def test_what_is_no_plan_is_one_line_and_its_own_exit_code_before_spark_starts(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "plan.json").write_text("{}")
+    place = ["--dump", str(tmp_path), "--out", "o", "--plan", f"{tmp_path}/plan.json"]
+    result = CliRunner().invoke(main, place)
+    assert result.exit_code == ExitCode.BAD_PLAN
+    assert result.stderr.startswith(f"analytics: {tmp_path}/plan.json is no plan: it has no")
+    assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("form", ["--plain", "--live"])
+def test_a_run_is_chosen_for_a_whole_report(form: str) -> None:
+    result = CliRunner().invoke(main, ["--dump", "d", "--out", "o", "--run", "r", form])
+    assert result.exit_code == 2
+    assert "give --run without --plain" in result.stderr
+
+
+@pytest.mark.parametrize("form", ["--plain", "--live"])
+def test_a_plan_is_scored_by_a_whole_report(form: str) -> None:
+    result = CliRunner().invoke(main, ["--dump", "d", "--out", "o", "--plan", "p", form])
+    assert result.exit_code == 2
+    assert "give --plan without --plain" in result.stderr
+
+
+def test_a_dump_that_is_elsewhere_is_not_followed() -> None:
+    result = CliRunner().invoke(main, ["--dump", "hdfs://h/dump", "--out", "o", "--live"])
+    assert result.exit_code == 2
+    assert "hdfs://h/dump is no folder of this machine" in result.stderr

@@ -59,3 +59,9 @@ def test_a_dump_that_is_not_there_is_one_line(tmp_path: Path) -> None:
         1,
         f"analytics: cannot read {tmp_path}/no: it does not exist\n",
     )
+
+
+def test_a_dump_that_is_elsewhere_is_not_followed() -> None:
+    result = CliRunner().invoke(main, ["--dump", "hdfs://h/dump", "--out", "o"])
+    assert result.exit_code == 2
+    assert "hdfs://h/dump is no folder of this machine" in result.stderr

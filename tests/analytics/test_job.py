@@ -11,16 +11,28 @@ from pyspark.sql import SparkSession
 
 from analytics import columns as c
 from analytics.answers.plan_scores import PLAN
-from analytics.errors import EmptyDump
+from analytics.chosen import Chosen
+from analytics.errors import EmptyDump, UnknownRun
 from analytics.facts.all_facts import FACTS
 from analytics.job import Wanted, run_job
-from analytics.results import ANSWERS, BUCKET, PLAIN, RESULTS, SLOWNESS, facts_steps, plan_step
+from analytics.results import (
+    ANSWERS,
+    BUCKET,
+    PLAIN,
+    RESULTS,
+    SHOWN_FACTS,
+    SLOWNESS,
+    facts_steps,
+    plan_step,
+)
 from analytics.schema import TABLE_SCHEMAS
 from analytics.steps import Step, work_off
 from benchmarks.duckdb_oracle import oracle_tables
 from benchmarks.duckdb_tables import QUERIES, comparable, tables_of
 from benchmarks.made_up_dump import write_made_up_dump, write_made_up_plan
+from protocol.metrics.rows import RowOrigin
 from tests.analytics.frames import (
+    LATENCY,
     LOG_DIR,
     REPLICA,
     SAMPLES,
@@ -135,6 +147,39 @@ def test_a_dump_becomes_tables_and_what_does_not_fit_is_kept(
     assert spark.read.parquet(str(out / "quarantine")).select("line").collect() == [
         ('{"at_ms": 1, "bro',)
     ]
+
+
+@pytest.mark.sampled_among("whole reports", kept=0)
+def test_no_page_and_no_facts_of_an_earlier_report_stay_beside_newer_results(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    dump, out = tmp_path / "dump", tmp_path / "out"
+    write_dump(dump, SAMPLES)
+    run_job(spark, str(dump), str(out), Wanted("10 seconds"))
+    assert len(list((out / "facts").iterdir())) == len(FACTS) + 1
+    run_job(spark, str(dump), str(out), Wanted())
+    left = sorted(path.name for path in (out / "facts").iterdir())
+    assert left == sorted([*SHOWN_FACTS, SLOWNESS])
+    run_job(spark, str(dump), str(out), Wanted(is_plain=True))
+    assert not list((out / "facts").iterdir())
+    assert not (out / "report.html").exists()
+
+
+@pytest.mark.sampled_among("whole reports", kept=0)
+def test_a_report_is_about_the_run_that_is_chosen(spark: SparkSession, tmp_path: Path) -> None:
+    dump, out = tmp_path / "dump", str(tmp_path / "out")
+    for number in (1, 2, 3):
+        rows = [changed(LOG_DIR, at_ms=number * 10_000), changed(LATENCY, at_ms=number * 10_000)]
+        write_dump(dump, rows, origin=RowOrigin(cluster_id="c", run_id=f"run-{number}"))
+    wanted = Wanted(chosen=Chosen(run="run-2", against="run-3"))
+    report = run_job(spark, str(dump), out, wanted)
+    assert [row[c.RUN_ID] for row in report.runs] == ["run-1", "run-3", "run-2"]
+    assert [(row[c.RUN_ID], row[c.BASE_RUN_ID]) for row in report.comparisons] == [
+        ("run-2", "run-3")
+    ]
+    assert "<h1>c, run run-2</h1>" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    with pytest.raises(UnknownRun, match="there is no run run-4"):
+        run_job(spark, str(dump), out, Wanted(chosen=Chosen(against="run-4")))
 
 
 @pytest.mark.sampled_among("whole reports", kept=0)

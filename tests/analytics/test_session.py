@@ -7,7 +7,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analytics.errors import JavaMissing
-from analytics.session import SMALL_BYTES_MAX, find_java, java_options_for, suited_to
+from analytics.session import (
+    SMALL_BYTES_MAX,
+    find_java,
+    java_options_for,
+    java_options_name,
+    python_variables,
+    suited_to,
+)
 
 
 def java_saying(folder: Path, text: str) -> None:
@@ -112,3 +119,20 @@ def test_a_shuffle_of_a_large_dump_has_tasks_by_its_size(
     with suited_to(spark, parts * SMALL_BYTES_MAX):
         assert spark.conf.get(name) == str(tasks)
     assert spark.conf.get(name) == before
+
+
+@pytest.mark.parametrize("master", ["spark://h:7077", None])
+def test_a_cluster_keeps_the_python_that_its_user_names(master: str | None) -> None:
+    named = {"PYSPARK_PYTHON": "/opt/python", "PYSPARK_DRIVER_PYTHON": sys.executable}
+    assert python_variables(master, named) == {}
+    assert set(python_variables(master, {}).values()) == {sys.executable}
+
+
+def test_on_this_machine_workers_run_in_this_python() -> None:
+    found = python_variables("local[2]", {"PYSPARK_PYTHON": "/opt/python"})
+    assert found["PYSPARK_PYTHON"] == sys.executable
+
+
+def test_beside_a_cluster_the_users_options_of_java_stay() -> None:
+    assert java_options_name("spark://h:7077") == "spark.driver.defaultJavaOptions"
+    assert java_options_name("local[*]") == "spark.driver.extraJavaOptions"

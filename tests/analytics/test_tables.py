@@ -1,3 +1,7 @@
+import os
+import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -107,3 +111,26 @@ def test_a_table_that_was_not_written_this_time_does_not_stay_and_text_is_a_file
         "report.html"
     ]
     assert (tmp_path / "report.html").read_text(encoding="utf-8") == "<p>grün</p>"
+
+
+def test_what_killed_runs_left_is_removed_and_what_others_write_is_not(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait()
+    host = socket.gethostname()
+    left = {
+        name: tmp_path / f"_writing-{name}"
+        for name in (
+            f"{host}.{ended.pid}.aaaaaaaa",
+            f"{host}.{os.getpid()}.bbbbbbbb",
+            "elsewhere.1.cccccccc",
+        )
+    }
+    for folder in left.values():
+        folder.mkdir()
+    (tmp_path / "rows").mkdir()
+    Tables(spark, str(tmp_path / "none")).forget_killed()
+    Tables(spark, str(tmp_path)).forget_killed()
+    assert [path.exists() for path in left.values()] == [False, True, True]
+    assert (tmp_path / "rows").exists()

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from broker.core.compaction import CompactionRules
 from protocol.configs.group import GroupConfig
 from protocol.configs.group_parsing import group_config
 from protocol.configs.parsing import TopicConfig, broker_config, topic_config
 from protocol.errors import ErrorCode, KafkaError
+
+
+def compaction_rules() -> CompactionRules:
+    """Return those of a topic for which nothing is configured."""
+    return CompactionRules.of(topic_config({}, broker_config({})))
 
 
 class FakeTopicConfigs:

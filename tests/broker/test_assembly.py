@@ -95,4 +95,8 @@ async def test_dynamic_configs_reach_the_engine_the_topics_and_heartbeats(parts:
     assert parts.topic_configs.config_of("any").segment_bytes == 9_000
     described = {one.path: one.is_cordoned for one in engine.describe.log_dirs(None)}
     assert described == {first.path: False, second.path: True}
+    assert parts.cordoned_directory_ids() == []  # It was never read, so that it has no id yet.
+    second.directory_id = bytes(range(16))
+    assert parts.cordoned_directory_ids() == [second.directory_id]
+    second.fail("probe", OSError("gone"))
     assert parts.cordoned_directory_ids() == [second.directory_id]

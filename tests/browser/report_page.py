@@ -20,7 +20,7 @@ TITLES: Final = (
     "Latency per log dir",
     "Slow among its siblings",
     "Moves between log dirs",
-    "Against the run before",
+    "Against another run",
 )
 PICTURE_HEIGHT: Final = 1560
 ALL_DRAWN: Final = """document.querySelectorAll('.drawing').length > 0 &&

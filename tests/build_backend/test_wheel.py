@@ -14,7 +14,7 @@ from build_backend.wheel import write_nested
 from tests.archives import unpack
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("analytics", "broker", "controller", "protocol", "simulation", "jbodlab")
+PACKAGES = ("analytics", "broker", "conformance", "controller", "protocol", "simulation", "jbodlab")
 
 
 def run_hook(project: Path, hook: str, target: Path) -> Path:

@@ -62,7 +62,7 @@ PROGRAMS: Final = (
     Program("sarama", partial(go_program, "sarama")),
     Program("kafkajs", partial(node_program, "kafkajs")),
     Program("Java", partial(java_program, "4.3.1"), (*FOUR, CONSUMER_GROUP, STREAMS)),
-    Program("Java before 4", partial(java_program, "3.9.2"), (*FOUR, STREAMS)),
+    Program("Java before 4", partial(java_program, "3.9.2"), (*FOUR, CONSUMER_GROUP, STREAMS)),
     Program("confluent-kafka", partial(python_program, "confluent")),
     Program("kafka-python", partial(python_program, "kafka_python")),
     Program("aiokafka", partial(python_program, "aiokafka_program")),

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from tests.clients.programs import ADMIN
 from tests.clients.results import Halfway, ItemResult, Outcome, Version, read_line
 from tests.integration.labs import Lab
 
@@ -55,10 +56,14 @@ def run_program(
     break_disks: bool,
     log: Path,
 ) -> Outcome:
-    """Run all items of a program; ``log`` gets what it writes to stderr."""
+    """Run all items of a program; ``log`` gets what it writes to stderr.
+
+    Where disks break, its administrator comes last: he finds them broken.
+    """
     world = FAILING if break_disks else WHOLE
     prefix = client.lower().replace(" ", "-")
-    words = [*command, ",".join(lab.servers), prefix, *items]
+    ordered = sorted(items, key=lambda item: item == ADMIN) if break_disks else items
+    words = [*command, ",".join(lab.servers), prefix, *ordered]
     with log.open("wb") as errors:
         process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True

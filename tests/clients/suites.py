@@ -103,33 +103,31 @@ def _environment(lab: SecuredLab) -> dict[str, str]:
 def judged(report: str) -> tuple[ItemResult, ItemResult]:
     """Read pytest's report, of the tests of SASL and SSL for themselves.
 
-    Of SASL and SSL none is skipped but by its version; others may lack a library for a codec here.
+    None is skipped but by the version that it is for: another one was not run.
     """
     cases = list(ElementTree.fromstring(report).iter("testcase"))
     secured = [case for case in cases if _file(case) in _SECURED]
     others = [case for case in cases if _file(case) not in _SECURED]
     names = [each.removeprefix("test_").removesuffix("_integration") for each in _SECURED]
-    own = [case for case in secured if _is_skipped_here(case)]
-    result = _result(" and ".join(names), secured)
-    if own:
-        not_run = ", ".join(case.get("name", "") for case in own)
-        result = ItemResult(result.item, passed=False, told=f"{result.told}, not run: {not_run}")
-    return _result(_TESTS, others), result
+    return _result(_TESTS, others), _result(" and ".join(names), secured)
 
 
 def _result(item: str, cases: Sequence[ElementTree.Element]) -> ItemResult:
-    failed = list[str]()
-    counts = {"passed": 0, "skipped": 0}
-    for case in cases:
-        skipped = case.find("skipped")
-        if _failure(case) is not None:
-            failed.append(_why(case))
-            continue
-        counts["passed" if skipped is None else "skipped"] += 1
-    told = f"{counts['passed']} passed, {counts['skipped']} skipped"
-    if failed or not counts["passed"]:
-        return ItemResult(item, passed=False, told=f"{told}, failed: {', '.join(failed)}")
-    return ItemResult(item, passed=True, told=told)
+    failed = [_why(case) for case in cases if _failure(case) is not None]
+    left = [case for case in cases if _failure(case) is None]
+    skipped = [case for case in left if _why_skipped(case) is not None]
+    not_run = [case for case in skipped if _is_skipped_here(case)]
+    passed_count = len(left) - len(skipped)
+    told = f"{passed_count} passed, {len(skipped)} skipped"
+    why = dict.fromkeys(_why_skipped(case) for case in skipped)
+    if why:
+        told += f" ({'; '.join(map(str, why))})"
+    if not_run:
+        told += f", not run: {', '.join(case.get('name', '') for case in not_run)}"
+    if failed or not passed_count:
+        told += f", failed: {', '.join(failed)}"
+    is_passed = passed_count > 0 and not failed and not not_run
+    return ItemResult(item, passed=is_passed, told=told)
 
 
 def _failure(case: ElementTree.Element) -> ElementTree.Element | None:
@@ -153,10 +151,13 @@ def _file(case: ElementTree.Element) -> str:
 
 def _is_skipped_here(case: ElementTree.Element) -> bool:
     """Tell whether a test is skipped though its version is there."""
+    why = _why_skipped(case)
+    return why is not None and not any(each in why for each in _BY_VERSION)
+
+
+def _why_skipped(case: ElementTree.Element) -> str | None:
     skipped = case.find("skipped")
-    if skipped is None:
-        return False
-    return not any(each in skipped.get("message", "") for each in _BY_VERSION)
+    return None if skipped is None else skipped.get("message", "")
 
 
 def _unpacked(wanted: str, build_dir: Path) -> Path:

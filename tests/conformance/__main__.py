@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import tempfile
 from contextlib import ExitStack
@@ -11,15 +12,15 @@ from typing import Final
 import click
 
 from benchmarks.peer.kafka import PeerMissingError
-from jbodlab.conformance.cluster_access import find_cluster
-from jbodlab.conformance.core.expectations import pack
-from jbodlab.conformance.core.verdicts import Outcome, Verdict
-from jbodlab.conformance.trial import Trial, judged, load_expectations, recorded
+from conformance.cluster_access import find_cluster
+from conformance.core.expectations import Expectations, pack
+from conformance.core.verdicts import Outcome, Verdict
+from conformance.trial import Trial, judged, load_expectations, recorded
 from tests.conformance.apache import RELEASES, apache_cluster
 from tests.conformance.mutations import KINDS
 from tests.conformance.teeth import bites
 
-FOLDER: Final = Path(__file__).parents[2] / "jbodlab" / "conformance" / "expectations"
+FOLDER: Final = Path(__file__).parents[2] / "conformance" / "expectations"
 TIMEOUT_MS: Final = 60_000
 REPORTED_MIN: Final = 0.95
 """Of all changes."""
@@ -36,8 +37,7 @@ def record() -> None:
     for release, version in RELEASES.items():
         with tempfile.TemporaryDirectory() as folder:
             with apache_cluster(release, Path(folder) / "kafka") as server:
-                trial = new_trial(server)
-                made = recorded(trial, version)
+                made = asyncio.run(recording(server, version))
             (FOLDER / f"{release}.jsonl.gz").write_bytes(pack(made))
             click.echo(f"{release}: {len(made.seen)} cases recorded")
 
@@ -55,7 +55,7 @@ def judge(context: click.Context, runs: int, releases: tuple[str, ...]) -> None:
                 tempfile.TemporaryDirectory() as folder,
                 apache_cluster(release, Path(folder) / "kafka") as server,
             ):
-                found = violations(server, release)
+                found = asyncio.run(violations(server, release))
             alarms += len(found)
             click.echo(f"{release} run {number}: {len(found)} false alarm(s)")
             for each in found:
@@ -79,7 +79,8 @@ def teeth(
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             bootstrap_server = stack.enter_context(apache_cluster(release, folder / "kafka"))
         suffix = secrets.token_hex(4)
-        found = bites(bootstrap_server, load_expectations(release), count, seed, suffix)
+        going = bites(bootstrap_server, load_expectations(release), count, seed, suffix)
+        found = asyncio.run(going)
     for kind in KINDS:
         of_kind = [each for each in found if each.kind == kind]
         click.echo(f"{kind}: {sum(each.is_reported for each in of_kind)} of {len(of_kind)}")
@@ -91,18 +92,27 @@ def teeth(
     context.exit(reported < count * REPORTED_MIN)
 
 
-def new_trial(server: str) -> Trial:
-    """Return a run against a cluster, with a drawn suffix."""
-    return Trial(find_cluster(server, TIMEOUT_MS), secrets.token_hex(4))
-
-
-def violations(server: str, release: str) -> list[Verdict]:
-    """Judge a cluster by its own release, clean up, and return what it is said to do wrong."""
-    trial = new_trial(server)
+async def recording(server: str, version: str) -> Expectations:
+    """Record a cluster."""
+    trial = await new_trial(server)
     try:
-        verdicts = judged(trial, load_expectations(release))
+        return await recorded(trial, version)
     finally:
-        assert trial.access.clean_up(trial.suffix) == []
+        trial.access.close()
+
+
+async def new_trial(server: str) -> Trial:
+    """Return a run against a cluster, with a drawn suffix."""
+    return Trial(await find_cluster(server, TIMEOUT_MS), secrets.token_hex(4))
+
+
+async def violations(server: str, release: str) -> list[Verdict]:
+    """Judge a cluster by its own release, clean up, and return what it is said to do wrong."""
+    trial = await new_trial(server)
+    try:
+        verdicts = await judged(trial, load_expectations(release))
+    finally:
+        assert await trial.access.clean_up(trial.suffix) == []
         trial.access.close()
     return [each for each in verdicts if each.outcome is Outcome.VIOLATION]
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
-from jbodlab.asking.rpc import BlockingClient
-from jbodlab.conformance.case_run import CaseRun
-from jbodlab.conformance.cluster_access import Access, Broker, find_cluster
-from jbodlab.conformance.core.catalogue import Variant, variants
-from jbodlab.conformance.core.every_case import EVERY_CASE
-from jbodlab.conformance.core.expectations import Expectations, Observation
-from jbodlab.conformance.core.verdicts import Outcome, judge
-from jbodlab.errors import LabError
+from conformance.case_run import CaseRun
+from conformance.cluster_access import Access, Broker, find_cluster
+from conformance.connection import Connection
+from conformance.core.catalogue import Variant, variants
+from conformance.core.every_case import EVERY_CASE
+from conformance.core.expectations import Expectations, Observation
+from conformance.core.verdicts import Outcome, judge
+from conformance.errors import ConformanceError
 from tests.conformance.mutating_proxy import mutating_proxy
 from tests.conformance.mutations import Mutation, Mutator, drawn
 
@@ -42,40 +42,45 @@ class Detour(Access):
 
     real: dict[int, Broker] = field(default_factory=dict[int, Broker])
 
-    def _client(self, broker: Broker) -> BlockingClient:
-        return Access._client(self, self.real[broker.id])
+    async def _idle_connection(self, broker: Broker) -> Connection:
+        return await Access._idle_connection(self, self.real[broker.id])
 
 
-def bites(
+async def bites(
     server: str, expectations: Expectations, count: int, seed: int, suffix: str
 ) -> list[Bite]:
     """Carry ``count`` mutations out, each in a case of its own, and tell what was reported."""
-    access = find_cluster(server, TIMEOUT_MS)
+    access = await find_cluster(server, TIMEOUT_MS)
     every = [
         each
         for each in variants(EVERY_CASE, expectations.announced)
         if each.name in expectations.seen
     ]
 
-    def bite(numbered: tuple[int, Mutation]) -> Bite:
-        number, mutation = numbered
+    turns = asyncio.Semaphore(JOBS)
+
+    async def bite(number: int, mutation: Mutation) -> Bite:
         order = Random(mutation.seed)
         for attempt in range(TRIES_MAX):
             name = f"{suffix}{number:x}y{attempt:x}z"
-            found = _bite(access, expectations, order.choice(every), mutation, name)
+            found = await _bite(access, expectations, order.choice(every), mutation, name)
             if found is not None:
                 return found
         return Bite(mutation.kind, "fits no case", "", is_reported=False)
 
+    async def in_turn(number: int, mutation: Mutation) -> Bite:
+        async with turns:
+            return await bite(number, mutation)
+
     try:
-        with ThreadPoolExecutor(JOBS) as pool:
-            return list(pool.map(bite, enumerate(drawn(count, seed))))
+        numbered = enumerate(drawn(count, seed))
+        return await asyncio.gather(*(in_turn(number, each) for number, each in numbered))
     finally:
-        access.clean_up(suffix)
+        await access.clean_up(suffix)
         access.close()
 
 
-def _bite(
+async def _bite(
     access: Access, expectations: Expectations, variant: Variant, mutation: Mutation, suffix: str
 ) -> Bite | None:
     """Run one case with one mutation; None when no answer fitted it."""
@@ -84,8 +89,8 @@ def _bite(
         run = CaseRun(variant.case, variant.version, detour, suffix)
         got: Observation | str
         try:
-            got = run.run()
-        except (LabError, OSError) as error:
+            got = await run.run()
+        except (ConformanceError, OSError) as error:
             got = str(error)
         detour.close()
     if not mutator.did:

@@ -85,7 +85,7 @@ BLOCKS: Final[Mapping[str, tuple[RunBy | Why, ...]]] = {
         PAGES,
         *(TOKENS,) * 2,
     ),
-    "how-to/seeds.md": (HOW_TO,),
+    "how-to/seeds.md": (HOW_TO, RunBy("tests/jbodlab/worlds/test_spark_seeds.py")),
     "how-to/shell.md": (SHELLS,) * 3,
     "how-to/swap.md": (TUTORIAL,) * 3,
     "how-to/tour.md": (TOUR, SHOWN, HOW_TO),

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from jbodlab.conformance.known_differences import known_differences
-from jbodlab.conformance.trial import RELEASES
+from conformance.known_differences import known_differences
+from conformance.trial import RELEASES
 from jbodlab.processes.lab_spec import LabShape
 from tests.conformance.apache import CONFIGS
 from tests.integration.labs import running_lab
@@ -52,7 +52,11 @@ def test_what_differs_from_both_releases_is_known_and_what_is_known_differs(
     cases = [case for each in found for case in each["cases"]]
     assert [(case["case"], case["about"]) for case in cases if case["outcome"] == "violation"] == []
     assert [each["left_behind"] for each in found] == [[], []]
-    met = [(number, case["case"]) for case in cases for number in case.get("known_differences", ())]
+    met = [
+        (known["number"], case["case"])
+        for case in cases
+        for known in case.get("known_differences", ())
+    ]
     stale = [
         (known.number, pattern)
         for known in known_differences("jbodlab")

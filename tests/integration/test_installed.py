@@ -26,7 +26,7 @@ from tests.integration.labs import FAST
 ROOT = Path(__file__).parents[2]
 STEP_DEADLINE_S = 5 * DEADLINE_S
 """Spark, and building a wheel, take long on a busy machine."""
-MODULES = ("analytics", "broker", "controller", "protocol", "simulation")
+MODULES = ("analytics", "broker", "conformance", "controller", "protocol", "simulation")
 PIP = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]
 SEED = ("simulate", "--seed", "3", "--seconds", "2", "--json")
 

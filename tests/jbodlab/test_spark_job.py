@@ -26,6 +26,16 @@ def test_without_java_it_says_what_to_install(
     assert caught.value.exit_code is ExitCode.MISSING_JAVA
 
 
+@pytest.mark.integration
+def test_what_is_no_plan_is_told_in_its_own_words(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    plan.write_text("[]")
+    with pytest.raises(LabError) as caught:
+        run_report(tmp_path, tmp_path / "out", "--plan", str(plan))
+    assert caught.value.exit_code is ExitCode.FAILED
+    assert str(caught.value).startswith(f"{plan} is no plan: ")
+
+
 def test_a_report_names_paths_from_the_folder_of_the_cluster_file(tmp_path: Path) -> None:
     told = {"dump": f"{tmp_path}/data/metrics", "out": "/elsewhere", "row_counts": {"replica": 3}}
     report = read_report(json.dumps(told), tmp_path)

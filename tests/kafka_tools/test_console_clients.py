@@ -97,8 +97,6 @@ def test_records_are_sent_with_keys_that_repeat(tools: KafkaTools, created: str)
 def test_what_a_member_of_a_group_does_is_told_in_json(
     tools: KafkaTools, created: str, protocol: str
 ):
-    if protocol == "consumer" and tools.release.startswith("3."):
-        pytest.skip("3.9's early form of it is served by no release of brokers")
     produced(tools, created, "one\ntwo\nthree\n")
     printed = tools.run(
         f"kafka-verifiable-consumer --topic {created} --group-id of-{created} --max-messages 3 "

@@ -161,8 +161,29 @@ def test_ctrl_c_ends_all_processes_and_says_nothing_but_that(tmp_path: Any) -> N
     assert process.returncode in (1, -signal.SIGINT)
     assert "KeyboardInterrupt" in errors
     assert "Process SpawnProcess" not in errors
-    # The tracker of multiprocessing ends by itself, a moment later.
+    wait_until_none_is_left(process.pid)
+
+
+@pytest.mark.integration
+def test_processes_end_with_the_first_one_if_it_is_killed(tmp_path: Any) -> None:
+    script = tmp_path / "forever.py"
+    script.write_text(FOREVER.format(first_s=0))
+    with subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "done 1\n"
+        process.kill()
+    wait_until_none_is_left(process.pid)
+
+
+def wait_until_none_is_left(pid: int) -> None:
+    """Wait; the tracker of multiprocessing ends by itself, a moment later."""
     deadline_s = time.monotonic() + DEADLINE_S
-    while left := workers_of(process.pid):
+    while left := workers_of(pid):
         assert time.monotonic() < deadline_s, left
         psutil.wait_procs(left, timeout=0.1)

@@ -27,13 +27,13 @@ class Failures:
     """Takes replicas offline."""
 
     def __init__(self, state: EngineState, following: Following, moves: Moves) -> None:
-        self._state = state
+        self.state = state
         self._following = following
         self._moves = moves
 
     def on_log_dir_failed(self, failure: LogDirFailed) -> None:
         """Take everything on a log dir offline; the second call for a log dir does nothing."""
-        state = self._state
+        state = self.state
         has_unnamed = bool(state.hosted.affected_by(failure.log_dir).idle)
         if not state.log_dir_states.fail(failure.log_dir, has_unnamed=has_unnamed):
             return
@@ -65,14 +65,14 @@ class Failures:
 
     def take_offline(self, tp: TopicPartition, topic_id: bytes) -> None:
         """Make one partition Offline whose log could not be found or made."""
-        replica = self._state.hosted.put_offline(tp, topic_id, None)
+        replica = self.state.hosted.put_offline(tp, topic_id, None)
         if replica is not None:
             self._end(replica)
 
     def tell_missing(self, tps: Sequence[TopicPartition]) -> None:
         """Log which partitions are Offline because their logs may lie where nobody can look."""
         if tps:
-            offline = ", ".join(self._state.log_dir_states.offline_paths)
+            offline = ", ".join(self.state.log_dir_states.offline_paths)
             logger.warning(
                 "%d replicas not found while %s is offline: %s", len(tps), offline, listed(tps)
             )
@@ -81,12 +81,12 @@ class Failures:
         self._following.unfollow(replica)
         orphan = self._moves.drop(replica)
         if orphan is not None:
-            self._state.orphan_future_logs[replica.tp] = orphan
+            self.state.orphan_future_logs[replica.tp] = orphan
         replica.end(ErrorCode.KAFKA_STORAGE_ERROR)
-        self._state.tell_of_role(replica)
+        self.state.tell_of_role(replica)
 
     def _drop_orphans(self, path: str) -> None:
-        orphans = self._state.orphan_future_logs
+        orphans = self.state.orphan_future_logs
         for tp in [tp for tp, future in orphans.items() if future.dir.path == path]:
             del orphans[tp]
 
@@ -101,7 +101,7 @@ class Failures:
         )
 
     def _emit(self, told: FailedLogDir, offline: tuple[TopicPartition, ...], at_ms: int) -> None:
-        state = self._state
+        state = self.state
         state.ports.emit(
             FailoverEventRow(
                 at_ms=at_ms,

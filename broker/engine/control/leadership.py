@@ -64,7 +64,7 @@ class Leadership:
         failures: Failures,
         stopping: Stopping,
     ) -> None:
-        self._state = state
+        self.state = state
         self._logs = logs
         self._following = following
         self._moves = moves
@@ -75,10 +75,10 @@ class Leadership:
         """Take over the cluster's metadata; at once, whatever the disks do."""
         code = self._check(request)
         if code is ErrorCode.NONE:
-            self._state.controller_epoch = request.controller_epoch
-            change = self._state.metadata.update(request)
+            self.state.controller_epoch = request.controller_epoch
+            change = self.state.metadata.update(request)
             if change.deleted:
-                self._state.ports.events.partitions_deleted(change.deleted)
+                self.state.ports.events.partitions_deleted(change.deleted)
             self._moves.remove_nobodys()
             if change.brokers_changed:
                 self._look_at_high_watermarks()
@@ -86,7 +86,7 @@ class Leadership:
 
     def _look_at_high_watermarks(self) -> None:
         """Raise what waited for a replica of a broker that is gone."""
-        state = self._state
+        state = self.state
         now_ms = state.now_ms()
         for _, replica in state.hosted.iterate_online():
             if replica.partition.brokers_changed(
@@ -97,10 +97,10 @@ class Leadership:
 
     async def leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
         """Give each partition its role; one request at a time, each to its end."""
-        return await self._state.shielded(partial(self._leader_and_isr, request))
+        return await self.state.shielded(partial(self._leader_and_isr, request))
 
     async def _leader_and_isr(self, request: LeaderAndIsrRequest) -> LeaderAndIsrResponse:
-        state = self._state
+        state = self.state
         async with state.control_turn:
             code = self._check(request)
             if code is not ErrorCode.NONE:
@@ -121,18 +121,18 @@ class Leadership:
             return leader_and_isr_answer(decisions, failed)
 
     def _tell_new_topics(self, request: LeaderAndIsrRequest) -> None:
-        seen = self._state.seen_topics
+        seen = self.state.seen_topics
         names = [t.topic_name for t in request.topic_states if t.topic_name not in seen]
         if names:
             seen.update(dict.fromkeys(names))
-            self._state.ports.events.topics_seen(names)
+            self.state.ports.events.topics_seen(names)
 
     def _check(self, request: LeaderAndIsrRequest | UpdateMetadataRequest) -> ErrorCode:
         return check_control_epochs(
             broker_epoch=request.broker_epoch,
-            own_broker_epoch=self._state.ports.broker_epoch(),
+            own_broker_epoch=self.state.ports.broker_epoch(),
             controller_epoch=request.controller_epoch,
-            seen_controller_epoch=self._state.controller_epoch,
+            seen_controller_epoch=self.state.controller_epoch,
         )
 
     async def _carry_out(
@@ -152,18 +152,18 @@ class Leadership:
                 if decision.create_log:
                     new.append(decision)
                 else:
-                    self._take_role(self._existing(decision), decision)
+                    self.take_role(self._existing(decision), decision)
         self._failures.tell_missing(missing)
         while new:
             new = await self._create(self._begin(new, failed))
         self._following.prune()
         for decision in decisions:
-            if decision.error is ErrorCode.NONE and self._state.hosted.is_offline(decision.tp):
+            if decision.error is ErrorCode.NONE and self.state.hosted.is_offline(decision.tp):
                 failed[decision.tp] = ErrorCode.KAFKA_STORAGE_ERROR
         return failed
 
     def _assign_topic_id(self, decision: LeaderAndIsrDecision) -> None:
-        replica = self._state.hosted.online_replica(decision.tp)
+        replica = self.state.hosted.online_replica(decision.tp)
         if replica is None:
             return
         self._logs.assign_topic_id(replica, decision.topic_id)
@@ -171,12 +171,12 @@ class Leadership:
             self._following.follow(replica)
 
     def _existing(self, decision: LeaderAndIsrDecision) -> Replica:
-        replica = self._state.hosted.online_replica(decision.tp)
+        replica = self.state.hosted.online_replica(decision.tp)
         if replica is not None:
             if replica.topic_id == ZERO_UUID != decision.topic_id:
                 self._logs.assign_topic_id(replica, decision.topic_id)
             return replica
-        idle = self._state.hosted.idle_replica(decision.tp)
+        idle = self.state.hosted.idle_replica(decision.tp)
         assert idle is not None, f"{decision.tp} has no log"
         return self._logs.host_idle(idle, decision.topic_id)
 
@@ -198,7 +198,7 @@ class Leadership:
 
     def _begin_one(self, decision: LeaderAndIsrDecision) -> _Creation:
         while True:
-            log_dir = self._state.log_dirs[self._state.log_dir_states.place(decision.tp)]
+            log_dir = self.state.log_dirs[self.state.log_dir_states.place(decision.tp)]
             try:
                 created = self._logs.create(decision.tp, decision.topic_id, log_dir)
             except LogDirFailed:
@@ -228,31 +228,32 @@ class Leadership:
             if not log_dir.is_online:
                 again.append(decision)
                 continue
-            if self._state.log_dir_states.forget_preference(decision.tp):
-                self._state.tell_if_nothing_moves()
+            if self.state.log_dir_states.forget_preference(decision.tp):
+                self.state.tell_if_nothing_moves()
             replica = self._logs.host_new(decision.tp, decision.topic_id, log, log_dir)
-            self._take_role(replica, decision)
+            self.take_role(replica, decision)
 
     # Roles.
 
-    def _take_role(self, replica: Replica, decision: LeaderAndIsrDecision) -> None:
+    def take_role(self, replica: Replica, decision: LeaderAndIsrDecision) -> None:
+        """Have a replica lead or follow in the leader epoch of a decision to do so."""
         replica.is_stopped = False
         after = Role.LEADER if decision.action is ReplicaAction.LEAD else Role.FOLLOWER
-        self._state.ports.witness(replica.role, after)
+        self.state.ports.witness(replica.role, after)
         if decision.action is ReplicaAction.LEAD:
             self._lead(replica, decision)
         else:
             self._follow(replica, decision)
         self._moves.on_leader_epoch(replica)
-        self._state.tell_of_role(replica)
+        self.state.tell_of_role(replica)
 
     def _lead(self, replica: Replica, decision: LeaderAndIsrDecision) -> None:
         partition = replica.partition
         self._following.unfollow(replica)
-        self._state.rebuilds.done(replica.tp)
+        self.state.rebuilds.done(replica.tp)
         if not partition.is_leader:
             replica.tail.clear(partition.next_offset)
-        led = partition.become_leader(decision.state, now_ms=self._state.now_ms())
+        led = partition.become_leader(decision.state, now_ms=self.state.now_ms())
         replica.log.write_epochs(led)
         replica.on_high_watermark()
         replica.followers.wake()

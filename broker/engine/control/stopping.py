@@ -141,7 +141,7 @@ class Stopping:
         renames: list[tuple[TopicPartition, asyncio.Future[None]]] = []
         idle = self._state.hosted.idle_replica(tp)
         orphan = self._state.orphan_future_logs.pop(tp, None)
-        self._state.hosted.remove(tp)
+        self._state.hosted.remove(tp, any_unread=self._state.log_dir_states.any_unread)
         self._state.rebuilds.done(tp)
         if orphan is not None:
             renames.append((tp, aside(tp, orphan, None)))

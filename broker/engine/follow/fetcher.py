@@ -305,14 +305,14 @@ class Fetcher:
             logger.warning("%s from broker %d: %s", entry.replica.tp, self.source_id, error)
             self.delay(entry)
         else:
-            entry.retry_ms = FIRST_RETRY_MS
+            if data.diverging_epoch.end_offset < 0:
+                entry.retry_ms = FIRST_RETRY_MS
 
     def _apply(self, entry: Followed, data: PartitionData) -> None:
         replica = entry.replica
         diverging = data.diverging_epoch
         if diverging.end_offset >= 0:
-            work, finished = replica.reconcile(EpochEnd(diverging.epoch, diverging.end_offset))
-            self.busy(entry, work, self.ready if finished else self._ask_again)
+            self._reconcile(entry, EpochEnd(diverging.epoch, diverging.end_offset))
             return
         records = b"" if data.records is None else data.records
         assert not isinstance(records, tuple), "decoded records are one buffer"
@@ -323,6 +323,15 @@ class Fetcher:
         else:
             self.busy(entry, replica.append(fetched), self._tell_log_start)
         self._throttle.fetched(entry, len(fetched.records), data.high_watermark)
+
+    def _reconcile(self, entry: Followed, end: EpochEnd) -> None:
+        """Truncate, and go on at once, unless what a damaged leader serves diverges each time."""
+        work, finished = entry.replica.reconcile(end)
+        then = self.ready if finished else self._ask_again
+        if end == entry.diverged_at:
+            entry.retry_ms, then = self.settings.backoff_ms, self.delay
+        entry.diverged_at = end
+        self.busy(entry, work, then)
 
     def _tell_log_start(self, entry: Followed) -> None:
         """Fetch it again, which the leader may wait for, once the own log start is written down."""

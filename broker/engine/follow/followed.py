@@ -121,6 +121,7 @@ class Followed:
     """One partition of a fetcher."""
 
     __slots__ = (
+        "diverged_at",
         "is_in_sync",
         "leader_epoch",
         "replica",
@@ -135,6 +136,8 @@ class Followed:
         self.leader_epoch = leader_epoch
         self.state = FollowState.RECONCILING
         self.retry_ms = FIRST_RETRY_MS
+        self.diverged_at: EpochEnd | None = None
+        """What its leader told last of where the two logs part."""
         self.is_in_sync = False
         """Whether it had all that was committed, when it was last fetched under a throttle."""
         self.share_bytes = ALL_BYTES

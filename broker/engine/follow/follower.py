@@ -10,7 +10,7 @@ import asyncio
 from functools import partial
 from typing import Any, NamedTuple
 
-from broker.core.append import FollowerAppend, check_follower_append
+from broker.core.append import EpochRange, FollowerAppend, check_follower_append
 from broker.core.leader_epochs import EpochEnd, decide_truncation
 from broker.core.log_dirs import LogDirFailed
 from broker.engine.follow.fetcher import Fetcher
@@ -23,18 +23,18 @@ from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
 from broker.engine.types import RpcPort
-from protocol.ids import TopicPartition
+from protocol.ids import NO_EPOCH, TopicPartition
 
 
 class FollowedLog:
     """A replica as its fetcher sees it. See `broker.engine.follow.followed.FollowedReplica`."""
 
-    __slots__ = ("_gap_at", "_inside_batch", "_log", "_logs", "_replica", "_state")
+    __slots__ = ("_gap_at", "_inside_batch", "_log", "_logs", "_state", "replica")
 
     def __init__(self, state: EngineState, logs: Logs, replica: Replica) -> None:
         self._state = state
         self._logs = logs
-        self._replica = replica
+        self.replica = replica
         self._log = replica.log
         self._inside_batch: int | None = None
         """The leader's log start, while this log is empty and begins at the batch that holds it."""
@@ -48,22 +48,22 @@ class FollowedLog:
     @property
     def tp(self) -> TopicPartition:
         """The partition's name."""
-        return self._replica.tp
+        return self.replica.tp
 
     @property
     def topic_id(self) -> bytes:
         """The topic's id."""
-        return self._replica.topic_id
+        return self.replica.topic_id
 
     @property
     def is_throttled(self) -> bool:
         """Whether its topic names it as a throttled follower."""
-        return self._replica.is_follower_throttled
+        return self.replica.is_follower_throttled
 
     @property
     def log_start_write(self) -> asyncio.Future[bool] | None:
         """A write under way without which the newest log start offset may be forgotten."""
-        write = self._replica.log_start_write
+        write = self.replica.log_start_write
         return None if write is None or write.done() else write
 
     def position(self) -> FetchPosition:
@@ -72,7 +72,7 @@ class FollowedLog:
         Of the batch that its log start lies in a leader serves nothing but that offset: asked for
         the batch's first one it would answer OFFSET_OUT_OF_RANGE, for ever.
         """
-        partition = self._replica.partition
+        partition = self.replica.partition
         offset = self._inside_batch
         if offset is None or partition.next_offset != partition.log_start_offset:
             offset = partition.next_offset
@@ -93,14 +93,16 @@ class FollowedLog:
         return self._log.unwritable or self._append(fetched)
 
     def _append(self, fetched: FetchedRecords) -> asyncio.Future[Any] | None:
-        replica = self._replica
+        replica = self.replica
         partition = replica.partition
+        # What lies before the leader's log start is as good as gone.
+        is_empty = partition.next_offset in (partition.log_start_offset, fetched.log_start_offset)
+        epoch = NO_EPOCH if is_empty else partition.epochs.epoch_at(partition.next_offset - 1)
         checked = check_follower_append(
             fetched.records,
             next_offset=partition.next_offset,
-            # What lies before the leader's log start is as good as gone.
-            log_is_empty=partition.next_offset
-            in (partition.log_start_offset, fetched.log_start_offset),
+            epochs=EpochRange(epoch, partition.leader_epoch),
+            log_is_empty=is_empty,
             doubts_gaps=replica.compaction is None,
             known_gap=self._gap_at,
         )
@@ -116,7 +118,7 @@ class FollowedLog:
         return self._write(checked, fetched)
 
     def _write(self, checked: FollowerAppend, fetched: FetchedRecords) -> asyncio.Future[int]:
-        partition, now_ms = self._replica.partition, self._state.wall_ms()
+        partition, now_ms = self.replica.partition, self._state.wall_ms()
         records = memoryview(fetched.records)[: checked.size_bytes]
         written = self._log.append(
             (records,),
@@ -136,7 +138,7 @@ class FollowedLog:
         fetched: FetchedRecords,
         counts: bool,  # noqa: FBT001 -- a callback
     ) -> None:
-        replica = self._replica
+        replica = self.replica
         self._state.ports.counters.replication_bytes_in.add(checked.size_bytes)
         if counts:
             rose = replica.partition.follower_appended(
@@ -152,18 +154,18 @@ class FollowedLog:
 
     def note_high_watermark(self, fetched: FetchedRecords) -> bool:
         """Take what an answer without records says; True when the log start offset rose."""
-        before = self._replica.partition.log_start_offset
-        rose = self._replica.partition.follow_high_watermark(fetched.high_watermark)
-        self._logs.raise_log_start(self._replica, fetched.log_start_offset)
+        before = self.replica.partition.log_start_offset
+        rose = self.replica.partition.follow_high_watermark(fetched.high_watermark)
+        self._logs.raise_log_start(self.replica, fetched.log_start_offset)
         if rose:
-            self._replica.on_high_watermark()
-        return self._replica.partition.log_start_offset > before
+            self.replica.on_high_watermark()
+        return self.replica.partition.log_start_offset > before
 
     def reconcile(self, answer: EpochEnd) -> tuple[asyncio.Future[Any] | None, bool]:
         """Truncate after the leader's answer on our latest epoch."""
         if self._log.unwritable is not None:
             return self._log.unwritable, False
-        partition = self._replica.partition
+        partition = self.replica.partition
         cut = decide_truncation(
             partition.epochs,
             partition.next_offset,
@@ -173,7 +175,7 @@ class FollowedLog:
         if cut.offset >= partition.next_offset:
             self._log.write_epochs(partition.forget_empty_epochs())
             return None, cut.finished
-        return self._logs.truncate(self._replica, cut.offset), cut.finished
+        return self._truncate(cut.offset), cut.finished
 
     def return_to_range(self, leader_start: int, leader_end: int) -> asyncio.Future[Any] | None:
         """Bring the log into the leader's range. Source: fetchOffsetAndTruncate."""
@@ -181,12 +183,23 @@ class FollowedLog:
         return self._log.unwritable or self._return_to_range(leader_start, leader_end)
 
     def _return_to_range(self, leader_start: int, leader_end: int) -> asyncio.Future[Any] | None:
-        replica, next_offset = self._replica, self._replica.partition.next_offset
+        replica, next_offset = self.replica, self.replica.partition.next_offset
         if leader_end < next_offset:
-            return self._logs.truncate(replica, leader_end)
+            return self._truncate(leader_end)
         if leader_start > next_offset:
             return self._logs.restart_at(replica, leader_start)
         return None
+
+    def _truncate(self, offset: int) -> asyncio.Future[Any]:
+        """Cut the log; where compaction went further, it begins anew.
+
+        Compaction has taken records that stay for newer ones of their keys that go, as after an
+        unclean election. Kafka's follower goes on without either, and may lead so.
+        """
+        replica = self.replica
+        if self._state.cleaner_offsets.has_gone_beyond(replica.log_dir, replica.tp, offset):
+            return self._logs.restart_at(replica, replica.partition.log_start_offset)
+        return self._logs.truncate(replica, offset)
 
 
 class _Source(NamedTuple):

@@ -14,6 +14,7 @@ import logging
 from functools import partial
 from typing import Final, NamedTuple
 
+from broker.core.leader_epochs import LeaderEpochs
 from broker.core.log_dirs import LogDirFailed
 from broker.core.pacing import Pacer
 from broker.engine.hosted_log import LogToken
@@ -144,8 +145,6 @@ class Cleaner:
 
     async def load(self) -> None:
         """Read the log dir's file; nothing is known of a log dir that fails."""
-        if not self._log_dir.is_online:
-            return
         try:
             job = partial(read_cleaner_offsets, self._log_dir.disk)
             known = await self._log_dir.queue.submit("read cleaner offsets", job)
@@ -225,7 +224,8 @@ class Cleaner:
         """Run a pass to its end; False when it was given up."""
         # The gaps that a pass makes must lie before the recovery point: behind it a gap is a loss.
         await self._checkpoints.make_durable(target.log_dir, target.files)
-        begin = partial(self._pass_over, filthiest, self._state.wall_ms())
+        epochs = LeaderEpochs(target.replica.partition.epochs.entries)
+        begin = partial(self._pass_over, filthiest, epochs, self._state.wall_ms())
         cleaning = await target.log_dir.queue.submit("begin cleaning", begin)
         try:
             finished = await self._work(target, cleaning)
@@ -244,7 +244,7 @@ class Cleaner:
         self._finish(filthiest, cleaning)
         return True
 
-    def _pass_over(self, filthiest: Filthiest, now_ms: int) -> CleaningPass:
+    def _pass_over(self, filthiest: Filthiest, epochs: LeaderEpochs, now_ms: int) -> CleaningPass:
         candidate, dirtiness = filthiest
         config = self._state.config
         step_bytes = max(config.log_cleaner_io_buffer_size // 2, STEP_BYTES_MIN)
@@ -253,6 +253,7 @@ class Cleaner:
             map_bytes_max=config.log_cleaner_dedupe_buffer_size // len(self._state.log_dirs),
             load_factor=config.log_cleaner_io_buffer_load_factor,
             step_bytes=min(step_bytes, STEP_BYTES_MAX),
+            epochs=epochs,
         )
         part = DirtyPart(dirtiness.first_dirty.offset, dirtiness.uncleanable_offset)
         return CleaningPass(candidate.log, part, candidate.rules, options)

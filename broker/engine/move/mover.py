@@ -37,8 +37,8 @@ class MovingReplica(Protocol):
         """Make the future log a prefix of the current one."""
         ...
 
-    async def copy(self) -> int:
-        """Copy the next batches; return how many bytes, which the throttle has counted."""
+    async def copy(self) -> None:
+        """Copy the next batches; the throttle counts their bytes."""
         ...
 
     def is_close(self) -> bool:

@@ -61,7 +61,7 @@ class Moves:
 
     def __init__(self, state: EngineState, logs: Logs, deletions: Deletions) -> None:
         config = state.config
-        self._state = state
+        self.state = state
         self._deletions = deletions
         count = config.num_replica_alter_log_dirs_threads or len(state.log_dirs)
         self._movers = [
@@ -102,7 +102,7 @@ class Moves:
 
         An order whose replicas are all where they should be ends moves as the last swap does.
         """
-        was_moving = self._state.is_moving
+        was_moving = self.state.is_moving
         answers: dict[TopicPartition, ErrorCode] = {}
         orders = iter(dict(parts).items())
         while some := list(islice(orders, _ORDERS_AT_ONCE)):
@@ -113,7 +113,7 @@ class Moves:
             if answers[tp] is ErrorCode.KAFKA_STORAGE_ERROR:
                 logger.warning("%s does not move to %s: KAFKA_STORAGE_ERROR", tp, path)
         if not was_moving and all(code is ErrorCode.NONE for code in answers.values()):
-            self._state.tell_if_nothing_moves()
+            self.state.tell_if_nothing_moves()
         return answers
 
     async def _alter(
@@ -123,13 +123,13 @@ class Moves:
         answers: dict[TopicPartition, ErrorCode] = {}
         creating: dict[TopicPartition, asyncio.Future[bool]] = {}
         for tp, path in orders:
-            replica = await self._state.until_swapped(tp)
+            replica = await self.state.until_swapped(tp)
             decision = decide_move(
                 tp,
                 path,
-                replica=self._state.hosted.view(tp),
-                is_known=self._state.metadata.has_partition(tp),
-                log_dirs=self._state.log_dir_states,
+                replica=self.state.hosted.view(tp),
+                is_known=self.state.metadata.has_partition(tp),
+                log_dirs=self.state.log_dir_states,
             )
             answers[tp] = decision.error
             created = self._carry_out(tp, path, replica, decision)
@@ -146,17 +146,17 @@ class Moves:
         if decision.abandon_future and replica is not None:
             self.abandon(replica)
         if decision.remember:
-            self._state.log_dir_states.prefer(tp, path)
+            self.state.log_dir_states.prefer(tp, path)
         if not decision.start or replica is None:
             return None
-        return self._begin(replica, self._state.log_dirs[path])
+        return self._begin(replica, self.state.log_dirs[path])
 
     def _begin(self, replica: Replica, target: LogDir) -> asyncio.Future[bool]:
         """Create the future log; the future tells whether it could be."""
-        begun: asyncio.Future[bool] = self._state.loop.create_future()
+        begun: asyncio.Future[bool] = self.state.loop.create_future()
         start = replica.partition.log_start_offset
         future = self._attach(replica, target, None, fallback_offset=start)
-        self._state.log_dir_states.count_log(target.path)
+        self.state.log_dir_states.count_log(target.path)
         topic_id = replica.topic_id
         try:
             created = self.tools.logs.create_future(replica, target)
@@ -181,8 +181,8 @@ class Moves:
         if not is_created:
             return  # Its log dir failed, and that ended the move.
         log = self.tools.logs.future(created.result(), future.dir, topic_id)
-        if self._state.log_dir_states.preferred(replica.tp) == future.dir.path:
-            self._state.log_dir_states.forget_preference(replica.tp)
+        if self.state.log_dir_states.preferred(replica.tp) == future.dir.path:
+            self.state.log_dir_states.forget_preference(replica.tp)
         if replica.future is not future:
             self._remove(replica, log)  # Abandoned while it was being created.
             return
@@ -204,16 +204,16 @@ class Moves:
             leader_epoch=replica.leader_epoch,
             fallback_offset=fallback_offset,
         )
-        move.witness = self._state.ports.witness
-        future = FutureReplica(move, target, log, started_at_ms=self._state.wall_ms())
+        move.witness = self.state.ports.witness
+        future = FutureReplica(move, target, log, started_at_ms=self.state.wall_ms())
         replica.future = future
-        self._state.cleaning_pauses.pause(replica.tp)
+        self.state.cleaning_pauses.pause(replica.tp)
         return future
 
     def _enlist(self, replica: Replica, future: FutureReplica) -> None:
         logger.info("%s moves: %s -> %s", replica.tp, replica.log_dir, future.dir.path)
         self._report(replica, future)
-        self._mover(replica.tp).add(MovingLog(self._state, self.tools, replica, future))
+        self._mover(replica.tp).add(MovingLog(self.state, self.tools, replica, future))
 
     def _mover(self, tp: TopicPartition) -> Mover:
         return self._movers[mover_index(tp, len(self._movers))]
@@ -222,7 +222,7 @@ class Moves:
 
     def on_leader_epoch(self, replica: Replica) -> None:
         """A LeaderAndIsr was accepted: resume a move found on disk, refresh one under way."""
-        orphan = self._state.orphan_future_logs.pop(replica.tp, None)
+        orphan = self.state.orphan_future_logs.pop(replica.tp, None)
         if orphan is not None:
             self._resume(replica, orphan)
             return
@@ -241,7 +241,7 @@ class Moves:
         Call it after an UpdateMetadata. Their log dir was offline while the replica was deleted: no
         LeaderAndIsr and no StopReplica will ever name them.
         """
-        state = self._state
+        state = self.state
         orphans = state.orphan_future_logs
         for tp in [tp for tp in orphans if not state.metadata.is_replica(tp, state.broker_id)]:
             delay_ms = state.ports.topic_config(tp.topic).file_delete_delay_ms
@@ -255,7 +255,7 @@ class Moves:
     def _enlist_again(self, replica: Replica, future: FutureReplica) -> None:
         mover = self._mover(replica.tp)
         if not mover.has(replica.tp):
-            mover.add(MovingLog(self._state, self.tools, replica, future))
+            mover.add(MovingLog(self.state, self.tools, replica, future))
 
     def _resume(self, replica: Replica, orphan: HostedLog[LogPositions]) -> None:
         if not orphan.dir.is_online:
@@ -293,7 +293,7 @@ class Moves:
         """
         future = replica.future
         if future is not None and future.move.is_active and not _may_be_promoted(future):
-            self._state.ports.counters.moves_failed.add()
+            self.state.ports.counters.moves_failed.add()
         self._end(replica)
         if future is None or future.log is None or not future.dir.is_online or future.is_promoting:
             return None
@@ -305,7 +305,7 @@ class Moves:
             return None
         self._mover(replica.tp).remove(replica.tp)
         if not future.move.is_over and future.move.on(MoveEvent.CANCEL):
-            self._state.move_ended(replica.tp)
+            self.state.move_ended(replica.tp)
         self._report(replica, future)
         return future
 
@@ -319,7 +319,7 @@ class Moves:
 
     def _report(self, replica: Replica, future: FutureReplica) -> None:
         """Write a progress row when the state changed or the last one is old enough."""
-        move, now_ms = future.move, self._state.now_ms()
+        move, now_ms = future.move, self.state.now_ms()
         last_ms, last_state = self._reported.get(replica.tp, (0, None))
         if move.state is last_state and now_ms - last_ms < REPORT_MS:
             return
@@ -327,11 +327,11 @@ class Moves:
             self._reported.pop(replica.tp, None)
         else:
             self._reported[replica.tp] = (now_ms, move.state)
-        quota = self._state.quotas.moves
-        self._state.ports.emit(
+        quota = self.state.quotas.moves
+        self.state.ports.emit(
             metric_rows.MoveProgressRow(
-                at_ms=self._state.wall_ms(),
-                broker_id=self._state.broker_id,
+                at_ms=self.state.wall_ms(),
+                broker_id=self.state.broker_id,
                 topic=replica.tp.topic,
                 partition=replica.tp.partition,
                 source_log_dir=move.source_dir,

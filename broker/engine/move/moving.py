@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Final, NamedTuple
 
-from broker.core.append import check_follower_append
+from broker.core.batch_order import BatchOrder, check_copied
 from broker.core.future_log import (
     CopyErrorAction,
     Move,
@@ -37,10 +37,9 @@ from broker.engine.state import EngineState
 from broker.storage.log_dir import LogDir
 from broker.storage.log_reader import LogRead
 from broker.storage.swap import Swap
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.ports import Buffer
-from protocol.records.batch import BatchHeader
 from protocol.records.entries import read_stored_header
 
 COPY_BYTES: Final = 8 * 1024 * 1024
@@ -158,20 +157,19 @@ class MovingLog:
 
     # Copying.
 
-    async def copy(self) -> int:
+    async def copy(self) -> None:
         """Copy up to ``COPY_BYTES``; while one part is written the next one is read."""
         async with self._turn():
-            return await self._copy_step() if self._stands(MoveState.COPYING) else 0
+            if self._stands(MoveState.COPYING):
+                await self._copy_step()
 
     def _turn(self) -> AbstractAsyncContextManager[None]:
         return self._tools.turns.of(self._replica.log_dir, self._log.log_dir)
 
-    async def _copy_step(self) -> int:
-        copied = await self._copy(MoveState.COPYING)
-        self._unsynced_bytes += copied
+    async def _copy_step(self) -> None:
+        self._unsynced_bytes += await self._copy(MoveState.COPYING)
         if self._unsynced_bytes >= SYNC_BYTES:
             await self._sync()
-        return copied
 
     async def _sync(self) -> None:
         self._unsynced_bytes = 0
@@ -240,13 +238,10 @@ class MovingLog:
         return False
 
     def _write(self, buffers: tuple[Buffer, ...], offset: int) -> asyncio.Future[int]:
-        batches: list[BatchHeader] = []
-        for buffer in buffers:
-            checked = check_follower_append(buffer, next_offset=offset)
-            if checked.size_bytes != len(buffer):
-                raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"{self.tp}: a cut batch at {offset}")
-            batches += checked.batches
-            offset = checked.last_offset + 1
+        partition = self._replica.partition
+        order = BatchOrder(offset, partition.log_end_offset, partition.epochs)
+        batches = [header for buffer in buffers for header in check_copied(buffer, order)]
+        offset = batches[-1].next_offset
         on_written = partial(self._on_written, offset, sum(map(len, buffers)))
         return self._log.append(
             buffers, offset, on_written, batches=batches, now_ms=self._state.wall_ms()

@@ -54,6 +54,7 @@ class ReporterPorts(NamedTuple):
     """May raise ConnectionError or TimeoutError."""
     isr_changed: Callable[[TopicPartition, list[int], list[int]], None]
     now_ms: Callable[[], int]
+    lag_time_max_ms: Callable[[], int]
     refused_count: Counter
     """Changes of single partitions that the controller did not accept, those asked again too."""
 
@@ -166,6 +167,7 @@ class IsrReporter:
             leader_epoch=answer.leader_epoch,
             partition_epoch=answer.partition_epoch,
             now_ms=self._ports.now_ms(),
+            lag_time_max_ms=self._ports.lag_time_max_ms(),
         )
         if outcome is IsrAnswer.COMMITTED:
             self._ports.isr_changed(sent.replica.tp, before, list(answer.isr))

@@ -41,7 +41,7 @@ class Offsets:
     """Serves ListOffsets and OffsetForLeaderEpoch."""
 
     def __init__(self, state: EngineState, fetches: Fetches) -> None:
-        self._state = state
+        self.state = state
         self._fetches = fetches
 
     async def list_offsets(
@@ -54,9 +54,9 @@ class Offsets:
         replica_id: int,
     ) -> ListedOffset:
         """Find the offset for a timestamp or one of Kafka's special timestamps."""
-        replica = self._state.hosted.online_replica(tp)
+        replica = self.state.hosted.online_replica(tp)
         if replica is None:
-            return ListedOffset(self._state.absence(tp))
+            return ListedOffset(self.state.absence(tp))
         partition = replica.partition
         check = partition.check_leader_epoch if replica_id == DEBUGGING else partition.check_leader
         code = check(current_leader_epoch)
@@ -102,9 +102,9 @@ class Offsets:
         """
         if replica_id >= 0:
             self._fetches.force_complete(replica_id)
-        replica = self._state.hosted.online_replica(tp)
+        replica = self.state.hosted.online_replica(tp)
         if replica is None:
-            return EpochAnswer(self._state.absence(tp))
+            return EpochAnswer(self.state.absence(tp))
         partition = replica.partition
         code = partition.check_leader(current_leader_epoch)
         if code is not ErrorCode.NONE:

@@ -11,7 +11,7 @@ from typing import Final
 
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.timeline import last_partitions
+from simulation.core.checkers.timeline import kept_topics, last_partitions
 from simulation.core.checkers.unassigned import still_hosted
 from simulation.core.samples import PartitionSample, ReplicaSample, Role, Samples
 
@@ -68,8 +68,9 @@ def _unfinished(samples: Samples) -> Iterator[str]:
     What a journal forgot brokers keep, and it is not asked for.
     """
     last = {} if samples.journal_edits_us else {each.tp: each for each in samples.partitions}
+    kept = kept_topics(samples.partitions)
     for tp, partition in last.items():
-        if partition.offline or partition.is_gone:
+        if partition.offline or partition.is_gone or tp.topic in kept:
             continue
         going = [broker for broker in partition.replicas if broker not in partition.target]
         if partition.is_deleted:

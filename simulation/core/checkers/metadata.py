@@ -43,7 +43,7 @@ def check_metadata(evidence: Evidence) -> list[Violation]:
             wrong = _wrong(view.partitions.get(steady.tp), steady)
             if wrong is None or _is_stopping(view, steady, quiet):
                 continue
-            if _is_back_for_a_moment(view, steady, quiet, (since_us, until_us)):
+            if _is_another_for_a_moment(view, steady, quiet, (since_us, until_us)):
                 continue
             if any(at_us < until_us for at_us in deletions.get(steady.tp.topic, ())):
                 continue  # It may wait, or be over before anybody saw it and another one be made.
@@ -107,20 +107,21 @@ def _is_stopping(view: TopicView, steady: PartitionSample, quiet: QuietTimes) ->
     )
 
 
-def _is_back_for_a_moment(
+def _is_another_for_a_moment(
     view: TopicView, steady: PartitionSample, quiet: QuietTimes, within_us: tuple[int, int]
 ) -> bool:
-    """Tell whether what differs is only that replicas of brokers which just began are online.
+    """Tell whether what differs is only which replicas of brokers that just began are online.
 
-    The log dir of one that registers with it may fail again before the next look.
+    The log dir of one that registers with it may fail again before the next look; what it was
+    before is dead from when it registers to when it is told of its replicas.
     """
     told = view.partitions.get(steady.tp)
     if told is None or _wrong(told._replace(offline=steady.offline), steady) is not None:
         return False
-    return all(replica in steady.offline for replica in told.offline) and all(
+    return all(
         quiet.begins(broker_node(replica), *within_us)
-        for replica in steady.offline
-        if replica not in told.offline
+        for replica in (*steady.offline, *told.offline)
+        if (replica in steady.offline) is not (replica in told.offline)
     )
 
 

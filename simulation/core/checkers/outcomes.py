@@ -80,6 +80,16 @@ def is_state_forgiven(evidence: Evidence) -> bool:
     return any(tp.topic in {TRANSACTION_STATE, CONSUMER_OFFSETS} for tp in forgiven)
 
 
+def may_hang(evidence: Evidence) -> bool:
+    """Tell whether a transaction may be open for good, and hold up who reads committed ones.
+
+    Its coordinator may have forgotten it, or a partition its marker: no coordinator writes one
+    again that was taken once.
+    """
+    written = {send.tp for _, txn in transactions_of(evidence) for send in txn.sends}
+    return is_state_forgiven(evidence) or not written.isdisjoint(evidence.forgiven)
+
+
 def _ended(log: LogSample) -> Iterator[tuple[int, Placed]]:
     """Give each record and what became of it: a marker ends what its producer has open."""
     open_: dict[int, list[tuple[int, int]]] = {}

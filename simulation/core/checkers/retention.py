@@ -1,8 +1,9 @@
 """A log begins later only where its oldest records may go, and not behind its high watermark.
 
 Where records went by retention, the newest of them was older than ``retention.ms``, or as much as
-``retention.bytes`` stayed. Which configuration a broker had heard of nobody knows: any that the
-topic had so far excuses. Source: UnifiedLog.scala deleteOldSegments; KIP-107.
+``retention.bytes`` stayed. A segment is as old as the newest of its records that has a timestamp,
+so that records without one are not looked for. Which configuration a broker had heard of nobody
+knows: any that the topic had so far excuses. Source: UnifiedLog.scala deleteOldSegments; KIP-107.
 """
 
 from __future__ import annotations
@@ -58,11 +59,12 @@ def check_retention(evidence: Evidence) -> list[Violation]:
     held = HeldConfigs(evidence)
     compacted = deletions_of(evidence).compacted
     reached: dict[_RetainedLog, int] = {}
+    ends: dict[tuple[int, _RetainedLog], int] = {}
     first_seen_us: dict[_RetainedLog, int] = {}
     violations: list[Violation] = []
     sees_commits = SampleSource.COMMITS in samples.sources
     for at_us, changes in moments(samples.replicas):
-        hosted = [each for each in changes if each.role in HOSTED_ROLES]
+        hosted = [_sized(each, ends) for each in changes if each.role in HOSTED_ROLES]
         violations += [_behind(each) for each in hosted if sees_commits and _is_behind(each)]
         for log, rises in _rises(hosted, reached).items():
             first_us = first_seen_us.setdefault(log, at_us)
@@ -78,6 +80,18 @@ def check_retention(evidence: Evidence) -> list[Violation]:
         for each in hosted:
             first_seen_us.setdefault(_RetainedLog(each.tp, each.topic_id), at_us)
     return violations
+
+
+def _sized(sample: ReplicaSample, ends: dict[tuple[int, _RetainedLog], int]) -> ReplicaSample:
+    """Take a log's size for unknown where it was cut since the look before.
+
+    Retention saw what stood before the cut: a leader that was not heard any more (seed 741174).
+    ``ends`` are those of the look before, by broker and log, and become those of this one.
+    """
+    key = (sample.broker, _RetainedLog(sample.tp, sample.topic_id))
+    was_cut = sample.log_end_offset < ends.get(key, 0)
+    ends[key] = sample.log_end_offset
+    return sample._replace(size_bytes=-1) if was_cut else sample
 
 
 def _rises(
@@ -175,6 +189,8 @@ def _written(evidence: Evidence) -> dict[TopicPartition, list[_Written]]:
     for begin, end in evidence.spans:
         send = end.value
         if not isinstance(send, Send) or end.kind is not Kind.OK or send.acks != ACKS_ALL:
+            continue
+        if not send.has_timestamps:
             continue
         if send.base_offset != NO_OFFSET and begin.at_us > forgiven.get(send.tp, -1):
             last = send.base_offset + len(send.records) - 1

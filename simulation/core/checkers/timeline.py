@@ -50,3 +50,16 @@ def last_partitions(samples: Sequence[PartitionSample]) -> dict[TopicPartition, 
     """Return each partition as the controller had it last; without deleted ones."""
     last = {sample.tp: sample for sample in samples}
     return {tp: sample for tp, sample in last.items() if not sample.is_deleted}
+
+
+def kept_topics(samples: Sequence[PartitionSample]) -> dict[str, None]:
+    """Return the topics whose deletion has not begun: it waits for a reassignment to end.
+
+    That itself waits for an offline replica. Source: TopicDeletionManager.scala.
+    """
+    last = {sample.tp: sample for sample in samples}
+    return {
+        tp.topic: None
+        for tp, sample in last.items()
+        if sample.is_deleted and not sample.is_gone and sample.is_reassigned and sample.offline
+    }

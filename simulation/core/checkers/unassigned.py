@@ -4,7 +4,8 @@ After healing that is waited for (``still_hosted``, by ``liveness``). In the end
 disks either that was taken away ``GONE_WITHIN_US`` ago, if nothing stood between the controller and
 the broker since. What a broker set aside as a stray lies there for people. A topic whose replica is
 on a failed log dir, or whose broker is away, is not gone: its deletion waits. So in the end no log
-of a topic that is gone lies anywhere, whatever stood in the way.
+of a topic that is gone lies anywhere, whatever stood in the way. While a reassignment waits for a
+replica, the deletion of its topic has not begun, and none of its replicas goes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from protocol.faults.model import CONTROLLER_NODE, broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.quiet_times import QuietTimes
-from simulation.core.checkers.timeline import last_partitions
+from simulation.core.checkers.timeline import kept_topics, last_partitions
 from simulation.core.history import Function, Order
 from simulation.core.samples import (
     HOSTED_ROLES,
@@ -125,8 +126,9 @@ def _assigned_since(samples: Samples, begin_us: int) -> dict[tuple[int, TopicPar
             assigned.update(((broker, sample.tp), None) for broker in sample.replicas)
         else:
             last[sample.tp] = sample
+    kept = kept_topics(samples.partitions)
     for sample in last.values():
-        if not sample.is_deleted:
+        if not sample.is_deleted or sample.tp.topic in kept:
             assigned.update(((broker, sample.tp), None) for broker in sample.replicas)
     return assigned
 
@@ -136,7 +138,8 @@ def still_hosted(samples: Samples) -> Iterator[str]:
     if samples.journal_edits_us:
         return
     partitions = last_partitions(samples.partitions)
-    known = {sample.tp: None for sample in samples.partitions}
+    kept = kept_topics(samples.partitions)
+    known = {each.tp: None for each in samples.partitions if each.tp.topic not in kept}
     replicas = {(each.broker, each.tp): each for each in samples.replicas}
     for (broker, tp), replica in replicas.items():
         partition = partitions.get(tp)

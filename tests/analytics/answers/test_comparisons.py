@@ -2,6 +2,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analytics.answers.comparisons import comparisons, run_samples
+from analytics.chosen import Chosen
 from analytics.facts.buckets import with_event_time
 from analytics.facts.latencies import latency_facts
 from analytics.transforms.failovers import failover_steps, failovers
@@ -35,6 +36,20 @@ def test_two_runs_are_compared_as_welch_does(spark: SparkSession) -> None:
     assert found["difference"] == pytest.approx(35 / 6)
     assert (found["ci_low"], found["ci_high"]) == pytest.approx((2.7508, 8.9159), abs=0.01)
     assert found["p_value"] == pytest.approx(0.00236, abs=0.00001)
+
+
+def test_a_chosen_run_is_compared_with_another_one(spark: SparkSession) -> None:
+    rows = [("c", name, -1, "ms", float(ord(name))) for name in "abd"]
+    order = made(
+        spark,
+        [("c", name, -1, at_ms, at_ms + 1) for at_ms, name in enumerate("abd")],
+        "cluster_id string, run_id string, seed bigint, first_ms bigint, last_ms bigint",
+    )
+    samples = made(spark, rows, SAMPLES)
+    latest = comparisons(samples, order, Chosen(against="a"))
+    assert picked(latest, "run_id", "base_run_id", "difference") == [("d", "a", 3.0)]
+    earlier = comparisons(samples, order, Chosen(run="a", against="d"))
+    assert picked(earlier, "run_id", "base_run_id", "difference") == [("a", "d", -3.0)]
 
 
 def test_values_that_are_all_alike_tell_no_interval(spark: SparkSession) -> None:

@@ -12,7 +12,7 @@ def test_each_stage_begins_where_the_one_before_ended() -> None:
         ("failed", 0, 0, "step"),
         ("noticed", 0, 12, "step"),
         ("offline", 12, 8, "skew"),
-        ("first client success", 8, 372, "client"),
+        ("last partition back", 8, 372, "client"),
     ]
     assert "noticed at 12 ms" in panel.description
     assert "told was not seen" in panel.description

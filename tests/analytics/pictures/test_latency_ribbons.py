@@ -13,6 +13,20 @@ def test_ribbons_of_requests_and_clients_reach_from_p50_to_p99_beside_bands() ->
     assert area["data"]["values"][0]["p99"] == 0.009
 
 
+def test_a_ribbon_of_several_brokers_says_whose_quantiles_its_edges_are() -> None:
+    told = tables()
+    told["latency_facts"] += [
+        {**row, "broker_id": 2, "p50_us": row["p50_us"] // 2, "p99_us": row["p99_us"] // 2}
+        for row in told["latency_facts"]
+        if row["scope"] == "api"
+    ]
+    picture = api_ribbons(rows_of_run(told, tuple(RUN.values())))
+    assert picture is not None
+    assert "from the lowest p50 of a broker to the highest p99 of one" in picture.caption
+    first = picture.panels[0].spec["layer"][1]["data"]["values"][0]
+    assert (first["p50"], first["p99"]) == (0.00005, 0.009)
+
+
 def test_a_log_dir_has_its_operations_and_only_its_own_band() -> None:
     told = tables()
     told["latency_facts"] += [

@@ -14,7 +14,7 @@ def test_a_page_has_every_picture_with_its_finding_and_needs_no_network() -> Non
         "Latency per log dir",
         "Slow among its siblings",
         "Moves between log dirs",
-        "Against the run before",
+        "Against another run",
         "Data checks",
     ]
     assert len(re.findall("<figcaption>[^<]{20,}</figcaption>", text)) == 8
@@ -42,5 +42,14 @@ def test_a_page_of_nothing_is_a_page() -> None:
     assert "No samples of log dirs." in page_text({}, "")
 
 
-def test_a_live_page_is_read_again() -> None:
-    assert '<meta http-equiv="refresh" content="2">' in page_text({}, "", reload_s=2)
+def test_a_live_page_is_read_again_and_tells_of_no_checks_that_it_does_not_make() -> None:
+    text = page_text({}, "", reload_s=2)
+    assert '<meta http-equiv="refresh" content="2">' in text
+    assert "Data checks" not in text
+    assert "Data checks" in page_text({"checks": []}, "")
+
+
+def test_a_page_says_what_is_left_out_of_it() -> None:
+    text = page_text({}, "", left_out={"partitions": 7, "moves": 1})
+    assert "too long for a page: 7 rows of partitions, 1 row of moves left out" in text
+    assert "left out" not in page_text(tables(), "")

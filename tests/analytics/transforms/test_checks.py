@@ -1,6 +1,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
+from analytics.answers.plan_scores import PLAN
 from analytics.transforms.checks import (
     clock_skews,
     sample_gaps,
@@ -8,6 +9,7 @@ from analytics.transforms.checks import (
     stale_log_dirs,
     unfinished_failovers,
     unknown,
+    unknown_planned,
 )
 from tests.analytics.frames import LOG_DIR, changed, frame_of, made, picked
 
@@ -53,3 +55,14 @@ def test_what_is_stale_unfinished_or_skewed_is_named(spark: SparkSession) -> Non
     )
     assert picked(unfinished_failovers(failovers), "detail") == [("r f1 waits for brokers_told",)]
     assert picked(clock_skews(failovers), "detail") == [("r f2 40 ms",)]
+
+
+def test_partitions_of_a_plan_that_no_run_knows_are_named_and_counted(spark: SparkSession) -> None:
+    known = made(spark, [("b", 0), ("b", 1)], "topic string, partition int")
+    planned = [(topic, number, [1], None) for topic in "ab" for number in range(12)]
+    plan = made(spark, [(planned,)], PLAN)
+    [(table, detail, count)] = picked(unknown_planned(plan, known), "table", "detail", "row_count")
+    assert (table, count) == ("partitions", 22)
+    assert detail == "a-0, a-1, a-2, a-3, a-4, a-5, a-6, a-7, a-8, a-9"
+    fine = made(spark, [([("b", 1, [1], None)],)], PLAN)
+    assert picked(unknown_planned(fine, known), "detail") == []

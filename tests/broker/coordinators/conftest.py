@@ -13,6 +13,9 @@ from tests.broker.coordinators.asking import until
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.virtual_loop import VirtualLoop
+from tests.simulation.contracts.holding import contracts_hold
+
+__all__ = ["contracts_hold", "lab", "verifying_lab"]
 
 OFFSETS = TopicPartition(CONSUMER_OFFSETS, 0)
 STATE = TopicPartition(TRANSACTION_STATE, 0)

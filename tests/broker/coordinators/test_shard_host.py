@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -69,6 +70,43 @@ async def test_with_too_few_replicas_a_commit_is_refused_and_the_shard_stays(lab
     lab[1].replica(OFFSETS).partition.min_insync_replicas = 2
     assert await commit(lab[1], 6) is AWAY
     assert host.shard is before
+    assert (await fetch(lab[1])).offset == 5
+
+
+async def test_nothing_follows_in_the_log_that_was_decided_on_what_it_refuses(lab: Lab) -> None:
+    """Seed 711014: one member gave a partition back in vain, and another one was written to own it.
+
+    The refusal waits behind a batch that is not replicated; meanwhile the Isr grows again.
+    """
+    await until_loaded(lab[1])
+    (host,) = lab[1].groups.hosts()
+    partition = lab[1].replica(OFFSETS).partition
+    partition.min_insync_replicas, isr = 2, partition.isr
+    lab[2].is_reachable = lab[3].is_reachable = False
+    first = lab.begin(commit(lab[1], 5))
+    await asyncio.sleep(0.1)
+    end = partition.next_offset
+
+    def decide(*_: object) -> Decided:
+        partition.isr = replace(isr, isr=isr.isr[:1])
+        return Decided([(b"\0\2\0\1g", b"")])
+
+    async def refusal() -> ErrorCode:
+        with pytest.raises(KafkaError) as caught:
+            await host.ask(decide)
+        return caught.value.code
+
+    refused = lab.begin(refusal())
+    await asyncio.sleep(0.01)
+    partition.isr = isr
+    later = lab.begin(commit(lab[1], 6))
+    await asyncio.sleep(0.1)
+    assert partition.next_offset == end
+    lab[2].is_reachable = lab[3].is_reachable = True
+    assert await first is NONE
+    assert await refused is AWAY
+    assert await later is AWAY
+    await until(lambda: host.is_loaded)
     assert (await fetch(lab[1])).offset == 5
 
 
@@ -201,6 +239,31 @@ async def test_what_is_due_is_done_in_time_although_the_request_behind_it_was_re
         await host.ask(lambda _shard, _waiter, _now_ms, _wall_ms: refused())
     await asyncio.sleep(0.1)
     assert rung == [due_ms]
+
+
+async def test_what_is_put_off_wakes_nobody_before_its_time(lab: Lab) -> None:
+    await until_loaded(lab[1])
+    (host,) = lab[1].groups.hosts()
+    now_ms = lab[1].engine.state.now_ms()
+    due_ms = [now_ms + 50, now_ms + 100]
+    rung: list[int] = []
+
+    class Due(GroupShard):
+        def next_due_ms(self) -> int | None:
+            return due_ms[0]
+
+        def expire(self, now_ms: int, wall_ms: int) -> Decided:
+            del wall_ms
+            rung.append(now_ms)
+            due_ms[0] = now_ms + 1_000_000
+            return Decided()
+
+    host.shard.__class__ = Due
+    for _ in range(2):
+        await host.ask(lambda _shard, waiter, _now, _wall: Decided((), [Answer(waiter, NONE)]))
+        due_ms[0] = now_ms + 100
+    await asyncio.sleep(0.2)
+    assert rung == [now_ms + 100]
 
 
 async def test_who_waits_when_the_broker_ends_is_told_to_look_elsewhere(lab: Lab) -> None:

@@ -29,7 +29,7 @@ from protocol.messages.transactions import (
 from protocol.records.build import BatchOptions
 from tests.broker.coordinators.asking import until
 from tests.broker.coordinators.conftest import OFFSETS, STATE
-from tests.broker.engine.lab import Lab, LabClient
+from tests.broker.engine.lab import NETWORK_S, Lab, LabClient
 from tests.broker.engine.messages import ORDERS, records
 
 OLD, NEW, ADDING = 8, 11, 12
@@ -282,8 +282,11 @@ async def test_a_leader_does_not_wait_for_ever(verifying_lab: Lab) -> None:
     lab.led[away].leader = -1  # Its marker cannot be written.
     lab.tell_metadata()
     following = await end(lab, producer, version=2)
+    before_s, before = asyncio.get_running_loop().time(), verifications(lab)
     assert await produce(lab, following, 0, ADDING) is ErrorCode.CONCURRENT_TRANSACTIONS
-    assert verifications(lab) > 2
+    waited_s, asked = asyncio.get_running_loop().time() - before_s, verifications(lab) - before
+    assert asked == 6, "every 20 ms for 100 ms, as the two configs have it"
+    assert waited_s == pytest.approx((asked - 1) * 0.02 + (asked + 1) * 2 * NETWORK_S, abs=1e-6)
 
 
 async def test_an_older_epoch_of_version_2_is_fenced(verifying_lab: Lab) -> None:

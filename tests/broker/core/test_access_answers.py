@@ -18,10 +18,14 @@ from protocol.messages.group_offsets import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
     OffsetDeleteRequestTopic,
+    OffsetFetchRequest,
+    OffsetFetchRequestGroup,
+    OffsetFetchRequestTopic,
 )
 from protocol.messages.groups import ListGroupsRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
+from tests.broker.fakes import FakeBroker
 from tests.broker.secured import ALICE, SECRET_ID, allow, secured
 
 TOPIC = AclResourceType.TOPIC
@@ -158,6 +162,33 @@ async def test_offsets_of_a_topic_that_may_not_be_read_are_not_deleted():
     assert answer.error_code == ErrorCode.NONE
     assert [topic.partitions[0].error_code for topic in answer.topics] == [FAILED]
     assert partition in broker.groups.shard.offsets.committed("g")
+
+
+def with_offsets() -> FakeBroker:
+    """Return a broker of whose group alice may fetch the offsets of one topic of two."""
+    broker = secured(DESCRIBES_ORDERS, allow(AclOperation.DESCRIBE, AclResourceType.GROUP, "g"))
+    committed = {TopicPartition(name, 0): Committed(5, 3, "", 0) for name in ("orders", "secret")}
+    broker.groups.shard.offsets.put("g", committed)
+    return broker
+
+
+async def test_of_all_offsets_of_a_group_those_of_hidden_topics_are_not_there():
+    old = OffsetFetchRequest(group_id="g", topics=None)
+    answer = await with_offsets().ask(old, 7, peer=ALICE)
+    assert [topic.name for topic in answer.topics] == ["orders"]
+    new = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)])
+    answer = await with_offsets().ask(new, 8, peer=ALICE)
+    assert [topic.name for topic in answer.groups[0].topics] == ["orders"]
+
+
+async def test_the_offset_of_a_hidden_topic_that_is_named_is_refused_and_not_told():
+    names = ("orders", "secret")
+    topics = [OffsetFetchRequestTopic(name=name, partition_indexes=[0]) for name in names]
+    request = OffsetFetchRequest(group_id="g", topics=topics)
+    answer = await with_offsets().ask(request, 7, peer=ALICE)
+    told = {topic.name: topic.partitions[0] for topic in answer.topics}
+    assert (told["orders"].committed_offset, told["orders"].error_code) == (5, ErrorCode.NONE)
+    assert (told["secret"].committed_offset, told["secret"].error_code) == (-1, FAILED)
 
 
 async def test_groups_that_may_not_be_described_are_not_listed():

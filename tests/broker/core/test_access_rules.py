@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 import pytest
@@ -283,6 +283,30 @@ async def test_one_forbidden_topic_keeps_all_out_of_a_transaction(count: int):
     assert known.partitions == ()
 
 
+async def test_a_forbidden_topic_keeps_those_out_of_a_transaction_that_are_allowed_and_there():
+    broker = secured(
+        allow(AclOperation.WRITE, TRANSACTION, "t"), allow(AclOperation.WRITE, TOPIC, "orders")
+    )
+    begun = await broker.transactions.begin(BeginAsked("t", 60_000))
+    request = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id="t",
+        v3_and_below_producer_id=begun.producer_id,
+        v3_and_below_producer_epoch=begun.producer_epoch,
+        v3_and_below_topics=[
+            AddPartitionsToTxnTopic(name=name, partitions=[0]) for name in ("orders", "secret")
+        ],
+    )
+    answer = await broker.ask(request, 3, peer=ALICE)
+    told = {
+        topic.name: topic.results_by_partition[0].partition_error_code
+        for topic in answer.results_by_topic_v3_and_below
+    }
+    assert told == {"orders": ErrorCode.OPERATION_NOT_ATTEMPTED, "secret": TOPIC_FAILED}
+    known = broker.transactions.shards.shard.get("t")
+    assert known is not None
+    assert known.partitions == ()
+
+
 async def test_topics_may_be_created_by_name():
     broker = secured(allow(AclOperation.CREATE, TOPIC, "new"))
     broker.controller.answer = CreateTopicsResponse(topics=[])
@@ -323,3 +347,18 @@ async def test_a_topic_by_its_id_in_a_version_of_metadata_that_takes_names_is_to
         ErrorCode.NONE,
         ErrorCode.INVALID_REQUEST,
     }
+
+
+async def test_only_a_topic_that_is_not_there_needs_more_than_to_be_described() -> None:
+    names = ("orders", "new")
+    broker = secured(*(allow(AclOperation.DESCRIBE, TOPIC, name) for name in names))
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name=name) for name in names], allow_auto_topic_creation=True
+    )
+    creating = await broker.ask(request, 9, peer=ALICE)
+    asking = await broker.ask(replace(request, allow_auto_topic_creation=False), 9, peer=ALICE)
+    told = [{row.name: row.error_code for row in each.topics} for each in (creating, asking)]
+    assert told == [
+        {"orders": ErrorCode.NONE, "new": TOPIC_FAILED},
+        {"orders": ErrorCode.NONE, "new": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION},
+    ]

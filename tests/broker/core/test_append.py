@@ -6,6 +6,7 @@ import pytest
 
 from broker.core.append import (
     AppendLimits,
+    EpochRange,
     FollowerAppend,
     PreparedAppend,
     check_follower_append,
@@ -282,6 +283,8 @@ def test_offsets_that_are_left_out_end_what_is_taken_where_they_are_doubted() ->
     assert doubted.size_bytes == len(replicated(10, b"a"))
     at_once = check_follower_append(data, next_offset=9, doubts_gaps=True)
     assert (at_once.batches, at_once.gap_at) == ((), 9)
+    back = data + replicated(11, b"d")
+    assert check_follower_append(back, next_offset=10, doubts_gaps=True) == doubted
 
 
 def test_offsets_that_are_left_out_again_are_believed() -> None:
@@ -291,6 +294,35 @@ def test_offsets_that_are_left_out_again_are_believed() -> None:
     assert (known.last_offset, known.gap_at) == (30, 31)
     believed = check_follower_append(data, next_offset=11)
     assert (believed.last_offset, believed.gap_at) == (40, None)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "is_taken"),
+    [
+        (EpochRange(3, 3), True),
+        (EpochRange(-1, 9), True),
+        (EpochRange(0, 2), False),
+        (EpochRange(4, 9), False),
+    ],
+)
+@pytest.mark.kafka_bug("KAFKA-18723")
+def test_a_leader_epoch_that_a_disk_has_changed_is_damage(
+    epochs: EpochRange, *, is_taken: bool
+) -> None:
+    """Seed 710509: no CRC covers it, and recovery cut what was acknowledged behind such a batch."""
+    data = replicated(10, b"a") + replicated(11, b"b")
+    if is_taken:
+        assert check_follower_append(data, next_offset=10, epochs=epochs).last_offset == 11
+        return
+    with pytest.raises(KafkaError, match="leader epoch 3 at offset 10") as caught:
+        check_follower_append(data, next_offset=10, epochs=epochs)
+    assert caught.value.code is ErrorCode.CORRUPT_MESSAGE
+
+
+def test_leader_epochs_do_not_go_back_among_fetched_batches() -> None:
+    newer = build_batch([NewRecord(b"a")], BatchOptions(base_offset=9, leader_epoch=4))
+    with pytest.raises(KafkaError, match="leader epoch 3 at offset 10"):
+        check_follower_append(newer + replicated(10, b"a"), next_offset=9)
 
 
 def test_fetched_batches_are_taken_whole() -> None:

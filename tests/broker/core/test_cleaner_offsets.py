@@ -39,6 +39,14 @@ def test_a_truncation_lowers_it(offsets: CleanerOffsets) -> None:
     assert offsets.offsets_of("/d1") == {A: 50, B: 7}
 
 
+@pytest.mark.parametrize(("offset", "is_beyond"), [(99, True), (100, False)])
+def test_what_is_cut_may_be_what_records_before_it_were_taken_for(
+    offsets: CleanerOffsets, offset: int, *, is_beyond: bool
+) -> None:
+    assert offsets.has_gone_beyond("/d1", A, offset) is is_beyond
+    assert not offsets.has_gone_beyond("/d2", A, offset)
+
+
 def test_it_moves_with_its_log(offsets: CleanerOffsets) -> None:
     offsets.mark_uncleanable("/d1", A)
     offsets.load("/d2", {A: 3})

@@ -16,8 +16,9 @@ from broker.core.compaction import (
     segments_between,
 )
 from protocol.configs.parsing import broker_config, topic_config
+from tests.broker.fake_configs import compaction_rules
 
-RULES = CompactionRules()
+RULES = compaction_rules()
 NOW_MS = 1_000_000
 
 

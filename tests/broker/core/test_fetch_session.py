@@ -230,9 +230,9 @@ def test_partitions_are_known_by_topic_id_when_there_is_one() -> None:
 
 def test_a_full_cache_refuses_while_all_sessions_are_fresh() -> None:
     sessions: FetchSessions[Part] = FetchSessions(slot_count=2, eviction_ms=100)
-    assert make(sessions, part(0))
-    assert make(sessions, part(0))
-    assert make(sessions, part(0), part(1), now_ms=100) == 0
+    assert make(sessions, part(0), now_ms=50)
+    assert make(sessions, part(0), now_ms=50)
+    assert make(sessions, part(0), part(1), now_ms=150) == 0
 
 
 def test_a_session_unused_for_long_makes_room() -> None:

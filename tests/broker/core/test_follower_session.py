@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from broker.core.follower_session import EPOCH_MAX, FollowerSession
+from broker.core.follower_session import FollowerSession
 from protocol.errors import ErrorCode
 
 
@@ -71,8 +71,11 @@ def test_a_leader_without_room_for_a_session_gets_everything_each_time() -> None
 
 
 def test_the_epoch_wraps_to_one() -> None:
+    """Behind the largest number that the protocol has, as leaders expect it."""
     session = begun("a")
-    session._epoch = EPOCH_MAX  # pyright: ignore[reportPrivateUsage] -- two billion requests later
-    session.next_request({"a": 1}, [], [])
-    session.answered(ErrorCode.NONE, 77)
-    assert session.next_request({"a": 1}, [], []).session_epoch == 1
+    session._epoch = 2**31 - 2  # pyright: ignore[reportPrivateUsage] -- two billion requests later
+    epochs: list[int] = []
+    for _ in range(3):
+        epochs.append(session.next_request({"a": 1}, [], []).session_epoch)
+        session.answered(ErrorCode.NONE, 77)
+    assert epochs == [2**31 - 2, 2**31 - 1, 1]

@@ -212,6 +212,25 @@ def test_a_log_never_found_is_lost_only_when_no_other_log_dir_is_offline() -> No
         assert returned.belonging == ()  # It goes where new replicas go.
 
 
+def test_what_is_not_there_is_lost_though_its_log_dir_came_back_for_another_alone() -> None:
+    """As a log that could not be made as its log dir failed, or one that somebody removed."""
+    hosted = offline_in("/d1", T0, T1)
+    hosted.put_offline(T2, ID, None)
+    rule = ReturnRule(Loss.ACCEPTED, only=T1)
+    returned = hosted.on_log_dir_returned("/d1", {T1: Idle()}, rule)
+    assert returned == ReturnedReplicas((T1,), (T0, T2), (), belonging=(T0,))
+    for tp in (T0, T2):
+        assert hosted.view(tp).loss is Loss.REBUILD  # Nobody accepted that one.
+        hosted.remove(tp)
+        assert hosted.state_of(tp) is HostedState.ABSENT
+
+
+def test_the_loss_is_accepted_of_the_one_that_the_log_dir_came_back_for() -> None:
+    hosted = offline_in("/d1", T0)
+    hosted.on_log_dir_returned("/d1", {}, ReturnRule(Loss.ACCEPTED, only=T0))
+    assert hosted.view(T0).loss is Loss.ACCEPTED
+
+
 def test_an_old_log_of_a_topic_made_anew_is_a_stray_though_the_new_one_is_offline() -> None:
     for found_id, strays in ((bytes(16 * [9]), (T0,)), (ID, ()), (ZERO_UUID, ())):
         hosted = table()
@@ -235,7 +254,9 @@ def test_a_log_of_no_replica_is_a_stray_unless_its_log_dir_was_unread() -> None:
     for is_unread, strays in ((False, (T0,)), (True, ())):
         hosted = table()
         rule = ReturnRule(is_unread=is_unread)
-        assert hosted.on_log_dir_returned("/d1", {T0: Idle()}, rule).strays == strays
+        returned = hosted.on_log_dir_returned("/d1", {T0: Idle()}, rule)
+        assert returned.strays == strays
+        assert returned.found == (() if strays else (T0,))
         assert (hosted.idle_replica(T0) is None) == bool(strays)
 
 
@@ -243,8 +264,10 @@ def test_an_older_log_of_what_was_deleted_meanwhile_is_a_stray() -> None:
     """A reassignment adds it, its disk fails, a new process makes it elsewhere and deletes it."""
     for any_unread, found_id, strays in (
         (True, ID, (T0,)),
+        (True, ZERO_UUID, (T0,)),  # A power cut emptied its partition.metadata.
         (True, bytes(16 * [9]), ()),
         (False, ID, ()),
+        (False, ZERO_UUID, ()),
     ):
         hosted = table()
         hosted.put_online(T0, Hosted("/d2"))
@@ -254,6 +277,13 @@ def test_an_older_log_of_what_was_deleted_meanwhile_is_a_stray() -> None:
             assert hosted.on_log_dir_returned("/d1", found, rule).strays == strays
             hosted.remove(T0)
         assert hosted.on_log_dir_returned("/d1", {T0: Idle()}, ReturnRule()).strays == ()
+
+
+def test_an_older_log_of_what_was_deleted_before_anybody_named_it_is_a_stray() -> None:
+    hosted = table()
+    hosted.put_idle(T0, Idle("/d2"))
+    hosted.remove(T0, any_unread=True)
+    assert hosted.on_log_dir_returned("/d1", {T0: Idle()}, ReturnRule()).strays == (T0,)
 
 
 def test_a_lost_replica_whose_log_dir_fails_again_is_offline_as_any_other() -> None:

@@ -11,7 +11,7 @@ from protocol.admin.topics import NewTopic
 from protocol.configs.parsing import broker_config
 from protocol.ids import BrokerId, TopicPartition
 from protocol.metrics.topic import METRICS_TOPIC
-from protocol.topic_names import CONSUMER_OFFSETS
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from tests.broker.engine.messages import Led, update_metadata
 
 
@@ -25,6 +25,21 @@ def test_the_offsets_topic_is_kafka_s_with_as_many_replicas_as_there_are_brokers
         "cleanup.policy": "compact",
         "segment.bytes": "104857600",
         "compression.type": "producer",
+    }
+
+
+@pytest.mark.parametrize(("brokers", "replicas"), [(1, 1), (2, 2), (3, 3), (5, 3)])
+def test_the_topic_of_transactions_is_kafka_s_with_as_many_replicas_as_there_are_brokers(
+    brokers: int, replicas: int
+):
+    made = new_topic(TRANSACTION_STATE, broker_config({}), brokers)
+    assert (made.partitions, made.replication_factor) == (50, replicas)
+    assert made.configs == {
+        "unclean.leader.election.enable": "false",
+        "compression.type": "uncompressed",
+        "cleanup.policy": "compact",
+        "min.insync.replicas": str(min(2, replicas)),
+        "segment.bytes": "104857600",
     }
 
 

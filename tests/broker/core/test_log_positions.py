@@ -52,6 +52,14 @@ def test_epochs_of_appended_batches_are_written_when_they_are_new() -> None:
     assert log.note_epochs(batches[2:]) is None
 
 
+def test_the_first_epoch_of_a_partition_is_written_too() -> None:
+    """A follower that does not know it cannot be told where its leader's log goes another way."""
+    first = build_batch([NewRecord(b"v")], BatchOptions(base_offset=100, leader_epoch=0))
+    unknown = build_batch([NewRecord(b"v")], BatchOptions(base_offset=101, leader_epoch=-1))
+    assert positions().note_epochs([read_batch_header(first)]) == [(0, 100)]
+    assert positions().note_epochs([read_batch_header(unknown)]) is None
+
+
 def test_an_epoch_without_records_is_forgotten() -> None:
     log = positions((1, 0), (2, 100))
     assert log.forget_empty_epochs() == [(1, 0)]

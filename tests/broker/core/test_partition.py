@@ -62,6 +62,18 @@ def fetch(led: Partition, replica: int, offset: int, now_ms: int = 0) -> bool:
     )
 
 
+def accept(
+    led: Partition, isr: Sequence[int], *, leader_epoch: int = 0, now_ms: int = 0
+) -> tuple[IsrAnswer, bool]:
+    return led.isr_accepted(
+        isr=isr,
+        leader_epoch=leader_epoch,
+        partition_epoch=led.isr.partition_epoch + 1,
+        now_ms=now_ms,
+        lag_time_max_ms=LAG_MS,
+    )
+
+
 def test_the_high_watermark_waits_for_the_slowest_of_the_isr() -> None:
     led = partition()
     assert not append(led, 10)
@@ -191,10 +203,23 @@ def test_an_accepted_isr_may_raise_the_high_watermark() -> None:
     append(led, 10)
     fetch(led, 2, 10)
     led.propose_shrink(now_ms=LAG_MS + 1, lag_time_max_ms=LAG_MS)
-    answer, rose = led.isr_accepted(
-        isr=[1, 2], leader_epoch=0, partition_epoch=1, now_ms=LAG_MS * 3
-    )
-    assert (answer, rose, led.high_watermark) == (IsrAnswer.COMMITTED, True, 10)
+    assert accept(led, [1, 2], now_ms=LAG_MS * 3) == (IsrAnswer.COMMITTED, True)
+    assert led.high_watermark == 10
+
+
+def test_an_accepted_isr_leaves_nobody_behind_who_is_about_to_join() -> None:
+    led = partition(isr=[1, 2, 3], replicas=[1, 2, 3, 4])
+    append(led, 20)
+    fetch(led, 2, 20, now_ms=LAG_MS)
+    fetch(led, 4, 20, now_ms=LAG_MS)
+    append(led, 30, now_ms=LAG_MS)
+    fetch(led, 2, 30, now_ms=LAG_MS)
+    assert led.propose_shrink(now_ms=LAG_MS + 1, lag_time_max_ms=LAG_MS), "3 is late"
+
+    assert accept(led, [1, 2], now_ms=LAG_MS * 2) == (IsrAnswer.COMMITTED, True)
+
+    assert led.high_watermark == 20
+    assert led.propose_join(BrokerId(4))
 
 
 @pytest.mark.parametrize(
@@ -220,8 +245,8 @@ def test_an_answer_of_a_newer_leader_epoch_waits_for_its_leader_and_isr() -> Non
     led = partition(isr=[1, 2])
     fetch(led, 3, 0)
     led.propose_join(BrokerId(3))
-    answer, rose = led.isr_accepted(isr=[2], leader_epoch=1, partition_epoch=2, now_ms=0)
-    assert (answer, rose, led.isr.isr) == (IsrAnswer.WAIT, False, (1, 2))
+    assert accept(led, [2], leader_epoch=1) == (IsrAnswer.WAIT, False)
+    assert led.isr.isr == (1, 2)
     led.become_follower(state(leader=2, epoch=1))
     assert led.isr.proposed is None
 

@@ -131,6 +131,24 @@ def test_a_record_without_a_time_is_never_too_old(at_ms: int, is_named: bool) ->
     assert (name_records(TP, batch, limits, 10 * HOUR_MS) is not None) == is_named
 
 
+@pytest.mark.parametrize(
+    ("at_ms", "is_named"),
+    [
+        (7 * HOUR_MS - 1, True),
+        (7 * HOUR_MS, False),
+        (12 * HOUR_MS, False),
+        (12 * HOUR_MS + 1, True),
+    ],
+)
+def test_the_first_and_the_last_time_that_are_allowed_are_no_fault_of_a_record(
+    at_ms: int, is_named: bool
+) -> None:
+    batch = bytes(build_batch([NewRecord(b"v", timestamp_ms=at_ms)]))
+    limits = AppendLimits(timestamp_before_max_ms=3 * HOUR_MS, timestamp_after_max_ms=2 * HOUR_MS)
+
+    assert (name_records(TP, batch, limits, 10 * HOUR_MS) is not None) == is_named
+
+
 def test_records_that_cannot_be_read_are_not_named() -> None:
     batch = bytes(build_batch([NewRecord(value=b"v")]))[:-3]
     assert name_records(TP, batch, AppendLimits(requires_keys=True), 0) is None

@@ -116,6 +116,19 @@ def test_a_request_is_divided_by_partitions_and_stays_as_it_was() -> None:
     assert divide(produce(1, name="orders"), lambda _: True, name_of)[1] is None
 
 
+def test_what_groups_ask_for_is_divided_in_each_of_them() -> None:
+    topics = [OffsetFetchRequestTopics(name="orders", partition_indexes=[4, 5])]
+    groups = [OffsetFetchRequestGroup(group_id=each, topics=topics) for each in "gh"]
+    request = OffsetFetchRequest(groups=groups)
+    for divided, index in zip(
+        divide(request, lambda part: part.partition == 4, name_of), (4, 5), strict=True
+    ):
+        assert [
+            (group.group_id, [list(topic.partition_indexes) for topic in group.topics])
+            for group in divided.groups
+        ] == [("g", [[index]]), ("h", [[index]])]
+
+
 def test_a_request_without_partitions_is_chosen_as_a_whole() -> None:
     request = HeartbeatRequest(group_id="g")
     assert divide(request, lambda _: False, name_of) == (request, None)

@@ -1,4 +1,4 @@
-"""Tests of the engine run in virtual time, on disks in memory."""
+"""Tests of the engine: virtual time, disks in memory; the contracts of its rules hold."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import pytest
 
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.virtual_loop import VirtualLoop
+from tests.simulation.contracts.holding import contracts_hold
+
+__all__ = ["contracts_hold"]
 
 
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:

@@ -70,7 +70,7 @@ async def test_what_was_on_its_way_when_the_log_was_cut_does_not_count(alone: La
     told: list[bool] = []
     token = log.token
     written = log.append((batch(3),), 4, told.append, now_ms=NOW_MS)
-    await log.cut(1)
+    await log.cut(1, on_producers=ignore)
     assert (written.done(), told) == (True, [False])
     assert not log.is_still(token)
     assert log.is_still(log.token)
@@ -81,7 +81,7 @@ async def test_a_token_is_one_of_the_log_as_it_was(alone: Lab, change: str) -> N
     log = (await led(alone)).log
     token = log.token
     if change == "cut":
-        log.cut(1)
+        log.cut(1, on_producers=ignore)
     elif change == "restart_at":
         log.restart_at(9, now_ms=NOW_MS)
     else:
@@ -144,10 +144,10 @@ async def test_a_cut_below_the_recovery_point_has_it_written_at_once(alone: Lab)
         place=Place.CURRENT,
         checkpoint=lambda log_dir: told.append(log_dir.path),
     )
-    assert not await log.cut(2)
+    assert not await log.cut(2, on_producers=ignore)
     assert told == []
     await log.queue.submit("flush", log.files.flush)
-    assert await log.cut(1)
+    assert await log.cut(1, on_producers=ignore)
     assert told == [log.log_dir]
 
 
@@ -155,7 +155,7 @@ async def test_nobody_waits_for_ever_for_a_log_whose_disk_fails(alone: Lab) -> N
     log = (await led(alone)).log
     told: list[bool] = []
     written = log.append((batch(3),), 4, told.append, now_ms=NOW_MS)
-    log.cut(1)
+    log.cut(1, on_producers=ignore)
     unwritable = log.unwritable
     assert unwritable is not None
     log.dir.fail("truncate", OSError("gone"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from protocol.ids import TopicPartition
 from protocol.records.build import BatchOptions
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
@@ -21,6 +22,21 @@ async def test_a_dead_follower_leaves_the_isr_after_the_lag_time(lab: Lab) -> No
     assert lab.led[ORDERS].isr == [1, 2]
     assert (await waiting).base_offset == 1
     assert lab[1].events.isr_changes == [(ORDERS, [1, 2, 3], [1, 2])]
+
+
+async def test_a_follower_that_may_lag_for_long_leaves_the_isr_not_much_later() -> None:
+    """It is looked at every 15 s, and here just when its time is over."""
+    loop = asyncio.get_running_loop()
+    look_s = loop.time() + 200 * 15
+    async with Lab.running(broker_count=2, dir_count=1, replica_lag_time_max_ms="60000") as lab:
+        await lab.create(replicas=[1, 2])
+        await asyncio.sleep(look_s - 60.6 - loop.time())
+        lab[2].is_reachable = False
+        await lab[1].produce("a", acks=1)
+        await asyncio.sleep(look_s - 0.01 - loop.time())
+        assert lab.led[ORDERS].isr == [1, 2]
+        await asyncio.sleep(0.03)
+        assert lab.led[ORDERS].isr == [1]
 
 
 async def test_idle_followers_stay_in_the_isr(lab: Lab) -> None:
@@ -43,6 +59,19 @@ async def test_idle_producers_are_forgotten() -> None:
         lab[1].state.loop.now_s += 2_000_000  # type: ignore[attr-defined]
         await asyncio.sleep(601)
         assert len(producers) == 0
+
+
+async def test_idle_producers_of_all_partitions_are_forgotten_at_the_same_look() -> None:
+    async with Lab.running(broker_count=1, dir_count=1, producer_id_expiration_ms="60000") as lab:
+        tps = [TopicPartition("orders", number) for number in range(3)]
+        options = BatchOptions(producer_id=7, producer_epoch=0, base_sequence=0)
+        for tp in tps:
+            await lab.create(tp, replicas=[1])
+            await lab[1].produce("a", tp=tp, options=options)
+        lab[1].state.loop.now_s += 2_000_000  # type: ignore[attr-defined]
+        await asyncio.sleep(601)
+        producers = [lab[1].replica(tp).partition.producers.states for tp in tps]
+        assert [len(states) for states in producers] == [0, 0, 0]
 
 
 async def test_old_batches_leave_the_memory(alone: Lab) -> None:

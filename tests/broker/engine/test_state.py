@@ -10,6 +10,7 @@ from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.control import LeaderAndIsrLiveLeader
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, Led, leader_and_isr
 
@@ -66,6 +67,28 @@ async def test_a_cordon_of_what_is_no_log_dir_changes_nothing(alone: Lab) -> Non
     with pytest.raises(KafkaError):
         alone[1].state.configure(broker_config({"cordoned.log.dirs": "/nowhere"}))
     assert alone[1].state.config is before
+
+
+async def test_the_end_of_all_moves_is_told_and_not_that_of_the_first(alone: Lab) -> None:
+    node = alone[1]
+    await alone.create(replicas=[1])
+    told = node.events.moves_ended_count
+    tps = [ORDERS, TopicPartition("other", 0)]
+    for tp in tps:
+        node.state.cleaning_pauses.pause(tp)
+    node.state.move_ended(tps[0])
+    assert node.events.moves_ended_count == told
+    node.state.move_ended(tps[1])
+    assert node.events.moves_ended_count == told + 1
+
+
+async def test_a_coordinator_ends_where_its_partition_is_led_no_more(lab: Lab) -> None:
+    offsets = TopicPartition(CONSUMER_OFFSETS, 0)
+    await lab.create(offsets, cleanup_policy="compact")
+    for leader, others in ((1, (2, 3)), (2, (1, 3))):
+        await lab.elect(offsets, leader, [1, 2, 3])
+        assert [host.tp for host in lab[leader].groups.hosts()] == [offsets]
+        assert [list(lab[other].groups.hosts()) for other in others] == [[], []]
 
 
 async def test_unique_names_are_32_hex_digits(alone: Lab) -> None:

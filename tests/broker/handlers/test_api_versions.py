@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from broker.zookeeper.controller_behind import ControllerBehind
 from protocol.errors import ErrorCode
 from protocol.messages.api_versions import ApiVersionsRequest
 from tests.broker.fakes import FakeBroker
@@ -71,3 +72,9 @@ async def test_features_are_finalized_that_all_brokers_support(broker: FakeBroke
     supported, finalized, epoch = await features(broker, "4.3", 4, oldest="3.9")
     assert (sorted(supported), finalized) == (["group.version", "transaction.version"], {})
     assert epoch >= 0
+
+
+async def test_beside_zookeeper_no_feature_is_supported(broker: FakeBroker):
+    broker.context.controller_behind = ControllerBehind(None)
+    supported, finalized, _ = await features(broker, None, 4, oldest="3.9")
+    assert (supported, finalized) == ({}, {})

@@ -6,7 +6,14 @@ import random
 
 import pytest
 
-from broker.storage.batch_scan import CorruptBatch, scan_batches, scan_headers
+from broker.core.batch_order import BatchOrder
+from broker.core.leader_epochs import LeaderEpochs
+from broker.storage.batch_scan import (
+    CorruptBatch,
+    MisplacedBatch,
+    scan_batches,
+    scan_headers,
+)
 from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
 from protocol.ports import DiskFile
@@ -96,3 +103,40 @@ def test_a_batch_that_is_misread_twice_is_damaged() -> None:
     disk.set_fault("bit_flip", times=2)
     with pytest.raises(CorruptBatch):
         list(scan_batches(file, 0, file.size(), verify=True))
+
+
+def test_a_batch_is_misplaced_where_its_order_says_so_twice() -> None:
+    parts = [batch(0), batch(7), batch(2)]
+    file = file_of(*parts)
+    order = BatchOrder(0, 9, LeaderEpochs())
+    seen: list[int] = []
+    with pytest.raises(MisplacedBatch, match="offsets 2 to 2, expected within 8 to 8"):
+        seen.extend(
+            header.base_offset
+            for _, header, _ in scan_batches(file, 0, file.size(), verify=True, order=order)
+        )
+    assert seen == [0, 7]
+
+
+@pytest.mark.parametrize("bit", [0, 30, 50, 8 * 12, 8 * 15 + 7])
+def test_an_offset_or_epoch_that_was_misread_once_is_read_again(bit: int) -> None:
+    disk = FaultyDisk(MemoryDisk(), chance=Chosen(bit))
+    file = disk.open("a", create=True)
+    file.append([batch(5), batch(6)])
+    rule = disk.set_fault("bit_flip", times=1)
+    order = BatchOrder(5, 9, LeaderEpochs([(0, 0)]))
+    found = [data for _, _, data in scan_batches(file, 0, file.size(), verify=True, order=order)]
+    assert found == [batch(5), batch(6)]
+    assert rule.hits == 1
+
+
+class Chosen(random.Random):
+    """Draws one number, always."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self._number = number
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        assert (self._number < start, stop, step) == (True, None, 1)
+        return self._number

@@ -6,7 +6,6 @@ import dataclasses
 
 import pytest
 
-from broker.core.compaction import CompactionRules
 from broker.storage.cleanable import (
     Candidate,
     facts_of,
@@ -20,9 +19,10 @@ from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
 from broker.storage.segment_files import PartitionFiles
 from protocol.ids import TopicPartition
+from tests.broker.fake_configs import compaction_rules
 from tests.broker.storage.builders import Config, batches
 
-RULES = CompactionRules()
+RULES = compaction_rules()
 END = 30
 
 

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from broker.core.compaction import CompactionRules
-from broker.storage.batch_scan import CorruptBatch
+from broker.core.leader_epochs import LeaderEpochs
+from broker.storage.batch_scan import CorruptBatch, MisplacedBatch
 from broker.storage.cleaner import CleaningPass, DirtyPart, PassOptions, SegmentsChanged
 from broker.storage.files import LogDirFiles
 from broker.storage.log_recovery import KnownOffsets, open_log
@@ -21,11 +22,12 @@ from protocol.ports import Disk
 from protocol.records.batch import stamp
 from protocol.records.build import BatchOptions, NewRecord, build_batch, build_end_marker
 from protocol.records.records import ControlRecordType
+from tests.broker.fake_configs import compaction_rules
 from tests.broker.storage.builders import Config, faulty, log_on, produced
 from tests.broker.storage.keyed import Pairs, keyed_batch, keyed_log, last_values, records_of
 
 CONFIG = Config(segment_bytes=300)
-RULES = CompactionRules(segment_bytes=300)
+RULES = dataclasses.replace(compaction_rules(), segment_bytes=300)
 OPTIONS = PassOptions(now_ms=1_000_000, step_bytes=128)
 
 
@@ -34,11 +36,16 @@ def dirty_part(log: PartitionLog, start: int = 0) -> DirtyPart:
 
 
 def compact(
-    log: PartitionLog, *, start: int = 0, rules: CompactionRules = RULES, **options: int
+    log: PartitionLog,
+    *,
+    start: int = 0,
+    rules: CompactionRules = RULES,
+    options: PassOptions = OPTIONS,
+    **changed: int,
 ) -> CleaningPass:
     """Run a pass to its end; replaced segments are removed at once."""
     cleaning = CleaningPass(
-        log, dirty_part(log, start), rules, dataclasses.replace(OPTIONS, **options)
+        log, dirty_part(log, start), rules, dataclasses.replace(options, **changed)
     )
     while not cleaning.is_done:
         cleaning.step()
@@ -250,6 +257,26 @@ def test_a_damaged_batch_ends_the_pass_and_changes_nothing() -> None:
     bases = log.segment_base_offsets
     with pytest.raises(CorruptBatch):
         compact(log)
+    assert log.segment_base_offsets == bases
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [(5, "offsets 65566 to 65566"), (15, "leader epoch 1 at offset 30")],
+    ids=["base offset", "leader epoch"],
+)
+def test_what_no_crc_covers_is_held_against_what_the_log_knows(changed: int, reason: str) -> None:
+    """A pass wrote a base offset that it had misread for good (seed 740674)."""
+    disk = MemoryDisk()
+    log = keyed_log(disk, numbered(40), CONFIG)
+    bases = log.segment_base_offsets
+    name = f"orders-0/{bases[-4]:020d}.log"
+    data = bytearray(disk.read_file(name))
+    data[changed] ^= 1
+    disk.write_file(name, data)
+    options = dataclasses.replace(OPTIONS, epochs=LeaderEpochs([(0, 0)]))
+    with pytest.raises(MisplacedBatch, match=reason):
+        compact(log, options=options)
     assert log.segment_base_offsets == bases
 
 

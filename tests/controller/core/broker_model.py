@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import EPOCH_DURING_DELETE, NO_EPOCH, TopicPartition
 from protocol.messages.control import (
     LeaderAndIsrPartitionError,
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
     LeaderAndIsrTopicError,
     StopReplicaPartitionError,
+    StopReplicaPartitionState,
     StopReplicaRequest,
     StopReplicaResponse,
     UpdateMetadataResponse,
@@ -75,27 +76,27 @@ class BrokerModel:
     def _stop_replica(self, request: StopReplicaRequest) -> StopReplicaResponse:
         if self.code:
             return StopReplicaResponse(error_code=self.code)
-        for topic in request.topic_states:
-            for state in topic.partition_states:
-                self._stop(
-                    TopicPartition(topic.topic_name, state.partition_index),
-                    delete=state.delete_partition,
-                )
         return StopReplicaResponse(
             partition_errors=[
                 StopReplicaPartitionError(
                     topic_name=topic.topic_name,
                     partition_index=state.partition_index,
-                    error_code=ErrorCode.KAFKA_STORAGE_ERROR
-                    if TopicPartition(topic.topic_name, state.partition_index) in self.bad
-                    else ErrorCode.NONE,
+                    error_code=self._stop(
+                        TopicPartition(topic.topic_name, state.partition_index), state
+                    ),
                 )
                 for topic in request.topic_states
                 for state in topic.partition_states
             ]
         )
 
-    def _stop(self, name: TopicPartition, *, delete: bool) -> None:
-        if delete and name not in self.bad:
+    def _stop(self, name: TopicPartition, state: StopReplicaPartitionState) -> ErrorCode:
+        if name in self.bad:
+            return ErrorCode.KAFKA_STORAGE_ERROR
+        is_checked = state.leader_epoch not in (NO_EPOCH, EPOCH_DURING_DELETE)
+        if is_checked and state.leader_epoch < self.epochs.get(name, NO_EPOCH):
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if state.delete_partition:
             self.files.pop(name, None)
             self.epochs.pop(name, None)
+        return ErrorCode.NONE

@@ -8,7 +8,9 @@ from protocol.messages.control import (
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerState,
+    LeaderAndIsrRequest,
     PartitionData,
+    StopReplicaRequest,
     TopicData,
 )
 from protocol.messages.reassignments import (
@@ -20,7 +22,38 @@ from protocol.messages.reassignments import (
     ReassignablePartition,
     ReassignableTopic,
 )
-from tests.controller.core.cluster import Cluster, tp
+from tests.controller.core.cluster import Cluster, three_brokers, tp
+
+
+def with_topic(*replicas: list[int]) -> Cluster:
+    """Return three brokers with topic t, whose first requests were taken."""
+    cluster = three_brokers()
+    cluster.create("t", *replicas)
+    cluster.take()
+    return cluster
+
+
+def deleted_on(cluster: Cluster, broker_id: int) -> list[str]:
+    """Return what the broker was told to delete since the last look."""
+    return [
+        f"{topic.topic_name}-{state.partition_index}"
+        for request in cluster.take().get(broker_id, [])
+        if isinstance(request, StopReplicaRequest)
+        for topic in request.topic_states
+        for state in topic.partition_states
+        if state.delete_partition
+    ]
+
+
+def told_new(cluster: Cluster, broker_id: int) -> list[bool]:
+    """Return isNew of each LeaderAndIsr state that the broker was sent since the last look."""
+    return [
+        state.is_new
+        for request in cluster.take().get(broker_id, [])
+        if isinstance(request, LeaderAndIsrRequest)
+        for topic in request.topic_states
+        for state in topic.partition_states
+    ]
 
 
 def wish(

@@ -190,6 +190,13 @@ def test_a_stale_broker_is_refused_at_the_top(broker_id: int, broker_epoch: int)
     assert list(response.topics) == []
 
 
+def test_a_broker_that_counts_as_dead_is_refused_at_the_top() -> None:
+    cluster = cluster_with_topic()
+    cluster.expire(1)
+    response = alter(cluster, [1, 2])
+    assert response.error_code == ErrorCode.STALE_BROKER_EPOCH
+
+
 def test_a_recovered_leader_says_so() -> None:
     cluster = three_brokers()
     cluster.create("t", [1, 2], configs={"unclean.leader.election.enable": "true"})
@@ -204,5 +211,9 @@ def test_a_recovered_leader_says_so() -> None:
         "leader_epoch": epoch,
         "partition_epoch": cluster.partition("t-0").partition_epoch,
     }
-    assert code(alter(cluster, [2], **changes)) == ErrorCode.NONE
+    still = alter(cluster, [2], recovery=1, **changes)
+    assert still.topics[0].partitions[0].leader_recovery_state == 1
+    recovered = alter(cluster, [2], **changes)
+    assert code(recovered) == ErrorCode.NONE
+    assert recovered.topics[0].partitions[0].leader_recovery_state == 0
     assert not cluster.partition("t-0").is_recovering

@@ -9,6 +9,7 @@ import pytest
 from controller.core.events import RequestAnswered, Tick
 from controller.core.records import LeadershipChanged, LogDirsFailed
 from protocol.errors import ErrorCode
+from protocol.messages.control import LeaderAndIsrRequest
 from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
@@ -272,6 +273,20 @@ def test_what_cannot_move_remains_and_single_replicas_do_not_count() -> None:
         ("t", 1),
     ]
     assert cluster.partition("alone-0").leader == 1
+
+
+def test_nobody_waits_for_a_leaving_follower_while_it_has_to_stay_as_a_leader() -> None:
+    cluster = three_brokers()
+    cluster.create("stays", [1, 3])
+    cluster.create("followed", [2, 1])
+    cluster.expire(3)
+
+    (remaining,) = cluster.shut_down(1).remaining_partitions
+
+    assert remaining.topic_name == "stays"
+    assert cluster.partition("followed-0").isr == (2,)
+    told = [r for r in cluster.take()[2] if isinstance(r, LeaderAndIsrRequest)][-1]
+    assert list(told.topic_states[0].partition_states[0].isr) == [2]
 
 
 def test_a_leaving_broker_is_let_go_once_it_leads_nothing() -> None:

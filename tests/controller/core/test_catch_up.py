@@ -12,6 +12,7 @@ from controller.core.reassignment_records import RemovalsPending
 from controller.core.records import ControllerStarted, DeletionQueued, Record
 from controller.core.state import Partition
 from controller.core.step import Step
+from protocol.ids import NO_LEADER
 from protocol.messages.journal import JournalReport, ReportedReplica, ReportedTopic
 from tests.controller.core.cluster import Cluster, registered, topic_records, tp
 from tests.controller.core.heard import cold, led, reported
@@ -112,6 +113,14 @@ def test_without_a_leader_that_remembers_the_longest_log_is_the_isr() -> None:
     assert (after.leader_epoch, after.isr) == (7, (1,))
 
 
+def test_a_leader_of_the_journal_without_the_longest_log_leads_no_more() -> None:
+    """Another one led since; the controller could not even begin."""
+    cluster = cluster_of()
+    assert told(cluster, b1=cold(6, 80), b2=cold(6, 90)) == ["orders-0"]
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.leader_epoch, after.isr) == (NO_LEADER, 7, (2,))
+
+
 def test_a_follower_that_runs_does_not_speak_for_a_leader_that_began_anew() -> None:
     cluster = cluster_of()
     told(cluster, b1=cold(4, 90), b2=led(1, (4, 7), (1, 2)))
@@ -153,6 +162,28 @@ def test_topics_made_since_are_said_and_left_alone() -> None:
     catch_up.learn(step, {1: JournalReport(journal_id=JOURNAL, topics=[other])}, lost=1)
     assert [n.text for n in step.notes if "later-0" in n.text and "stays where it is" in n.text]
     assert "later" not in cluster.state.topics
+
+
+def test_partitions_added_since_are_said_and_left_alone() -> None:
+    cluster = cluster_of()
+    step = step_of(cluster)
+    replica = led(1, (0, 0), (1, 2))
+    replica.partition = 1
+    topic = reported("orders", led(1, (4, 7), (1, 2)), replica)
+    catch_up.learn(step, {1: JournalReport(journal_id=JOURNAL, topics=[topic])}, lost=1)
+    (said,) = [n.text for n in step.notes if "stays where it is" in n.text]
+    assert "does not know: orders-1;" in said
+    assert len(cluster.state.topics["orders"].partitions) == 1
+
+
+@pytest.mark.parametrize(("journal", "lost"), [(JOURNAL, 30), (bytes([8]) * 16, 1)])
+def test_decisions_are_lost_up_to_the_last_that_a_broker_of_this_journal_heard_of(
+    journal: bytes, lost: int
+) -> None:
+    cluster = cluster_of()
+    number = cluster.state.journal_number + 30
+    report = JournalReport(journal_id=journal, controller_epoch=9, journal_number=number)
+    assert catch_up.begin_epoch_above(step_of(cluster), {1: report}) == lost
 
 
 def test_producer_ids_and_epochs_go_on_above_what_brokers_heard() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from controller.core.reassignment_records import AssignmentChanged
 from protocol.errors import ErrorCode
 from protocol.messages.topics import (
     CreatePartitionsAssignment,
@@ -13,6 +12,7 @@ from protocol.messages.topics import (
     CreatePartitionsTopicResult,
 )
 from tests.controller.core.cluster import Cluster, three_brokers
+from tests.controller.core.reassigning import alter
 
 
 def wanted(
@@ -52,6 +52,15 @@ def test_new_partitions_lead_and_old_ones_are_not_touched() -> None:
     assert [p.leader for p in partitions] == [1, 2, 3, 1]
     assert [p.partition_epoch for p in partitions] == [0, 0, 0, 0]
     assert cluster.replay() == cluster.state
+
+
+def test_leaders_of_new_partitions_go_round_from_the_first_replica_of_partition_zero() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [2, 1], [3, 2])
+
+    grow(cluster, wanted(5))
+
+    assert [p.replicas[0] for p in cluster.state.topics["t"].partitions] == [2, 3, 1, 2, 3]
 
 
 @pytest.mark.scenario(158)
@@ -138,10 +147,9 @@ def test_a_request_for_too_many_partitions_is_refused_as_a_whole(count: int) -> 
 
 def test_a_topic_being_deleted_or_reassigned_does_not_grow() -> None:
     cluster = cluster_with_topic()
-    cluster.machine.state.topics["t"].partitions[0] = cluster.partition("t-0")
-    AssignmentChanged("t", 0, (3, 1, 2), (3,), ()).apply(cluster.state)
+    alter(cluster, ("t-0", [3, 1, 2]))
     assert grow(cluster, wanted(3))[0].error_code == ErrorCode.REASSIGNMENT_IN_PROGRESS
-    AssignmentChanged("t", 0, (1, 2), (), ()).apply(cluster.state)
+    alter(cluster, ("t-0", None))
 
     cluster.fail_log_dir(1, 1, ["t-0"])
     cluster.delete("t")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from controller.core.records import TopicCreated
 from protocol.errors import ErrorCode
 from protocol.messages.topics import (
     CreatableReplicaAssignment,
@@ -55,6 +56,14 @@ def test_replicas_are_spread_and_led_by_their_first() -> None:
     partitions = cluster.state.topics["t"].partitions
     assert all(p.leader == p.replicas[0] and p.isr == p.replicas for p in partitions)
     assert sorted(p.leader for p in partitions) == [1, 1, 2, 2, 3, 3]
+
+
+def test_the_journal_knows_topics_by_their_whole_assignment() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+
+    (created,) = [r for r in cluster.records if isinstance(r, TopicCreated)]
+    assert created.assignment == ((1, 2),)
 
 
 def test_minus_one_takes_the_brokers_defaults() -> None:

@@ -10,7 +10,7 @@ from protocol.errors import ErrorCode
 from protocol.messages.control import StopReplicaRequest, UpdateMetadataRequest
 from protocol.messages.topics import DeleteTopicsRequest
 from tests.controller.core.cluster import Cluster, three_brokers, tp
-from tests.controller.core.reassigning import alter, set_isr
+from tests.controller.core.reassigning import alter, set_isr, under_way, with_topic
 
 T0 = tp("t-0")
 
@@ -31,6 +31,16 @@ def test_a_topic_passes_all_phases_and_is_gone() -> None:
     assert (run.partition_phases, run.replica_phases, run.leaderless) == ({}, {}, {})
     assert (run.deletion_begun, run.deletion_ineligible) == ({}, {})
     assert cluster.replay() == cluster.state
+
+
+def test_topics_that_are_gone_at_the_same_time_are_all_forgotten() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1])
+    cluster.create("u", [1])
+
+    cluster.delete("t", "u")
+
+    assert list(cluster.state.topics) == []
 
 
 @pytest.mark.scenario(183)
@@ -339,3 +349,15 @@ def test_a_replica_whose_deletion_begins_while_it_is_asked_is_deleted_when_it_an
     cluster.held = []
     cluster.settle()
     assert "t" not in cluster.state.topics
+
+
+def test_a_broker_that_returns_does_not_begin_a_deletion_under_reassignment() -> None:
+    cluster = with_topic([1, 2])
+    alter(cluster, ("t-0", [3, 2]))
+    cluster.delete("t")
+    cluster.expire(2)
+
+    cluster.start_broker(2)
+
+    assert "t" in cluster.state.topics
+    assert under_way(cluster) == {"t-0": ([3, 2, 1], [3], [1])}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from controller.core.effects import Note
-from controller.core.records import TopicCreated
 from protocol.errors import ErrorCode
 from protocol.messages.control import (
     LeaderAndIsrRequest,
@@ -14,6 +13,7 @@ from protocol.messages.control import (
 )
 from protocol.metrics.rows import FailoverStep
 from tests.controller.core.cluster import leadership, settings, three_brokers, tp
+from tests.controller.core.reassigning import alter
 
 
 @pytest.mark.scenario(2, 174)
@@ -46,6 +46,15 @@ def test_a_follower_on_a_failed_log_dir_leaves_the_isr() -> None:
     assert leadership(cluster, "t-0") == (1, 1, (1, 2))
     assert cluster.state.offline_replicas(tp("t-0")) == [3]
     assert Note("offline on broker 3, by its log dirs: t-0", is_warning=True) in cluster.notes
+
+
+def test_a_healthy_leader_stays_when_the_log_dir_of_a_follower_fails() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2, 3])
+    alter(cluster, ("t-0", [2, 1, 3]))
+    assert cluster.partition("t-0").leader == 1, "not the preferred one"
+    cluster.fail_log_dir(3, 1, ["t-0"])
+    assert leadership(cluster, "t-0")[::2] == (1, (1, 2))
 
 
 @pytest.mark.scenario(162, 174)
@@ -298,14 +307,6 @@ def test_answers_of_an_older_incarnation_are_ignored() -> None:
     cluster.settle()
 
     assert cluster.state.offline == {}
-
-
-def test_the_journal_knows_topics_by_their_whole_assignment() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
-
-    (created,) = [r for r in cluster.records if isinstance(r, TopicCreated)]
-    assert created.assignment == ((1, 2),)
 
 
 @pytest.mark.kafka_bug("KAFKA-16757")

@@ -5,8 +5,13 @@ from __future__ import annotations
 from controller.core.events import Tick
 from controller.core.journal_records import JournalBegun
 from controller.core.records import ControllerStarted
+from protocol.errors import ErrorCode
 from protocol.messages.journal import JournalReport, asks_for_replicas, put_report
-from protocol.messages.lifecycle import BrokerRegistrationRequest, Listener
+from protocol.messages.lifecycle import (
+    BrokerHeartbeatRequest,
+    BrokerRegistrationRequest,
+    Listener,
+)
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
 from tests.controller.core.cluster import SESSION_MS, Cluster, log_dir, registered, topic_records
 from tests.controller.core.heard import heartbeat, led, reported
@@ -123,6 +128,17 @@ def test_a_registration_counts_as_heard_and_keeps_broker_epochs_rising() -> None
 
     assert cluster.answers[token].broker_epoch == 41
     assert cluster.state.brokers[2].is_fenced, "it has to heartbeat first"
+
+
+def test_who_is_known_no_more_or_had_a_life_since_has_to_register_anew() -> None:
+    cluster = started()
+    for broker_id, epoch in ((9, 1), (2, 0), (2, 7)):
+        request = BrokerHeartbeatRequest(broker_id=broker_id, broker_epoch=epoch)
+        answer = cluster.call(request, 2)
+        assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH
+
+    cluster.ask(heartbeat(cluster.state, 1, report(5)), 2)
+    assert cluster.machine.run.hearing is not None, "broker 2 was not heard"
 
 
 def test_an_empty_journal_names_itself_and_waits_for_nobody() -> None:

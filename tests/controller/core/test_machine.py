@@ -21,6 +21,7 @@ from protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsTo
 from tests.controller.core.cluster import (
     CLUSTER_ID,
     Cluster,
+    create_request,
     registered,
     three_brokers,
     tp,
@@ -75,6 +76,18 @@ def test_a_new_topic_reaches_its_replicas_first_and_then_everyone() -> None:
 
     assert result.error_code == 0
     assert normal(cluster.take()) == recorded("create-topic")
+
+
+def test_who_makes_a_topic_is_answered_once_the_last_broker_was_told() -> None:
+    cluster = started()
+    cluster.held = [3]
+    token = cluster.ask(create_request("t", [1, 2]), 7)
+
+    cluster.settle()
+    assert token not in cluster.answers
+    cluster.answer_next(3)
+
+    assert cluster.answers[token].topics[0].error_code == 0
 
 
 def test_new_partitions_are_placed_and_told_as_kafka_does() -> None:

@@ -13,12 +13,16 @@ from controller.core.placement import (
     Start,
     UsableBroker,
     check_counts,
+    check_room,
     check_total,
     place,
     start_for_growth,
     start_for_new_topic,
 )
+from controller.core.records import LogDirsCordoned
+from controller.core.state import ClusterState
 from protocol.errors import ErrorCode, KafkaError
+from tests.controller.core.cluster import log_dir, registered
 
 RACKLESS = [UsableBroker(broker_id, None) for broker_id in range(5)]
 
@@ -105,6 +109,19 @@ def test_one_request_makes_ten_thousand_partitions_and_no_more() -> None:
     with pytest.raises(KafkaError, match="Excessively large") as error:
         check_total(PARTITIONS_PER_REQUEST_MAX + 1)
     assert error.value.code == ErrorCode.POLICY_VIOLATION
+
+
+def test_replicas_are_put_by_hand_on_no_broker_without_a_log_dir_for_them() -> None:
+    state = ClusterState()
+    for broker_id in (1, 2, 3):
+        for record in registered(broker_id, broker_id):
+            record.apply(state)
+    LogDirsCordoned(2, (log_dir(2, 1), log_dir(2, 2))).apply(state)
+
+    check_room(state, [1, 3])
+    with pytest.raises(KafkaError, match=r"all cordoned or offline: 2$") as error:
+        check_room(state, [3, 2, 1])
+    assert error.value.code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
 
 def test_racks_on_some_brokers_only_are_refused() -> None:

@@ -64,7 +64,9 @@ def test_asked_for_another_partition_none_is_known(asked: list[tuple[str, int]])
     answer = describe(three_brokers(), *asked)
     found = [(topic.topic_name, each) for topic in answer.topics for each in topic.partitions]
     assert [(name, each.partition_index) for name, each in found] == asked
-    assert {each.error_code for _, each in found} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    text = "This server does not host this topic-partition."
+    told = {(each.error_code, each.error_message) for _, each in found}
+    assert told == {(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text)}
     assert answer.nodes == []
 
 

@@ -10,38 +10,17 @@ from controller.core.reassignment_records import AssignmentChanged
 from controller.core.run_state import RunState
 from controller.core.state import Partition
 from protocol.errors import ErrorCode
-from protocol.messages.control import LeaderAndIsrRequest, StopReplicaRequest
-from tests.controller.core.cluster import Cluster, registered, three_brokers, topic_records, tp
-from tests.controller.core.reassigning import alter, codes, set_isr, under_way
-
-
-def with_topic(*replicas: list[int]) -> Cluster:
-    cluster = three_brokers()
-    cluster.create("t", *replicas)
-    cluster.take()
-    return cluster
-
-
-def deleted_on(cluster: Cluster, broker_id: int) -> list[str]:
-    """Return what the broker was told to delete since the last look."""
-    return [
-        f"{topic.topic_name}-{state.partition_index}"
-        for request in cluster.take().get(broker_id, [])
-        if isinstance(request, StopReplicaRequest)
-        for topic in request.topic_states
-        for state in topic.partition_states
-        if state.delete_partition
-    ]
-
-
-def told_new(cluster: Cluster, broker_id: int) -> list[bool]:
-    return [
-        state.is_new
-        for request in cluster.take().get(broker_id, [])
-        if isinstance(request, LeaderAndIsrRequest)
-        for topic in request.topic_states
-        for state in topic.partition_states
-    ]
+from protocol.messages.control import StopReplicaRequest
+from tests.controller.core.cluster import Cluster, registered, topic_records, tp
+from tests.controller.core.reassigning import (
+    alter,
+    codes,
+    deleted_on,
+    set_isr,
+    told_new,
+    under_way,
+    with_topic,
+)
 
 
 def test_the_added_replica_begins_and_the_old_ones_stay_until_it_is_in_sync() -> None:
@@ -225,9 +204,8 @@ def test_cancelling_deletes_an_added_replica_that_is_in_sync_already() -> None:
     cluster.take()
 
     alter(cluster, ("t-0", None))
-
-    sent = cluster.take()
-    assert [isinstance(r, StopReplicaRequest) for r in sent[2]].count(True) == 2
+    sent = cluster.take()[2]
+    assert [isinstance(r, StopReplicaRequest) for r in sent].count(True) == 2
     assert tp("t-0") not in cluster.brokers[2].files
     assert tp("t-0") not in cluster.brokers[3].files
     partition = cluster.partition("t-0")
@@ -280,6 +258,40 @@ def test_a_new_wish_replaces_the_one_under_way() -> None:
     assert deleted_on(cluster, 2) == ["t-0"]
 
 
+def test_a_new_wish_that_drops_the_leader_elects_another_at_once() -> None:
+    """Seed 700146: nobody led it until a broker died."""
+    cluster = with_topic([2])
+    alter(cluster, ("t-0", [3, 1]))
+    set_isr(cluster, "t-0", [2, 3])
+    cluster.expire(2)
+    assert cluster.partition("t-0").leader == 3
+    cluster.start_broker(2)
+    set_isr(cluster, "t-0", [3, 2])
+
+    assert codes(alter(cluster, ("t-0", [1]))) == {"t-0": 0}
+
+    partition = cluster.partition("t-0")
+    assert under_way(cluster) == {"t-0": ([1, 2], [1], [2])}
+    assert (partition.leader, partition.isr) == (2, (2,))
+
+
+def test_a_new_wish_that_drops_the_leader_waits_for_a_member_of_the_isr() -> None:
+    cluster = with_topic([2])
+    alter(cluster, ("t-0", [3, 1]))
+    set_isr(cluster, "t-0", [2, 3])
+    cluster.expire(2)
+    cluster.start_broker(2)
+    set_isr(cluster, "t-0", [3, 2])
+    cluster.state.offline.setdefault(2, {})[tp("t-0")] = None
+    cluster.brokers[2].bad.append(tp("t-0"))
+
+    assert codes(alter(cluster, ("t-0", [1]))) == {"t-0": 0}
+    assert (cluster.partition("t-0").leader, cluster.partition("t-0").isr) == (-1, (2,))
+
+    cluster.start_broker(2)
+    assert cluster.partition("t-0").leader == 2
+
+
 @pytest.mark.kafka_bug("KAFKA-10314")
 def test_who_is_added_by_a_new_wish_is_never_told_of_it_as_of_one_it_has() -> None:
     """Seed 47: as the first target left it, and one with an offline log dir refused it then."""
@@ -317,16 +329,15 @@ def test_the_deletion_of_a_topic_waits_for_its_reassignments() -> None:
     assert all(tp(n) not in cluster.brokers[b].files for n in ("t-0", "t-1") for b in (1, 2, 3))
 
 
-def test_a_broker_that_returns_does_not_begin_a_deletion_under_reassignment() -> None:
+def test_a_replica_that_was_added_twice_is_not_gone_with_the_first_of_it() -> None:
     cluster = with_topic([1, 2])
-    alter(cluster, ("t-0", [3, 2]))
-    cluster.delete("t")
-    cluster.expire(2)
-
-    cluster.start_broker(2)
-
-    assert "t" in cluster.state.topics
-    assert under_way(cluster) == {"t-0": ([3, 2, 1], [3], [1])}
+    cluster.held = [3]
+    for target in ([2, 3], None, [2, 3], None):
+        told = cluster.sent.get(3, [])[:]
+        alter(cluster, ("t-0", target))
+    for _ in told:
+        cluster.answer_next(3)
+    assert cluster.state.removed == {3: cluster.brokers[3].files}
 
 
 def test_the_next_controller_goes_on() -> None:

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from controller.core.records import LogDirsFailed, Record, ReplicasProbed, TopicDeleted
+from controller.core.records import (
+    BrokerFenced,
+    BrokerUnfenced,
+    LogDirsFailed,
+    LogDirsReturned,
+    Record,
+    ReplicasProbed,
+    ShutdownBegun,
+    TopicDeleted,
+)
 from controller.core.state import ClusterState, Partition
 from tests.controller.core.cluster import log_dir, registered, topic_records, tp
 
@@ -27,6 +36,28 @@ def test_a_new_registration_forgets_what_was_offline() -> None:
 
     assert state.offline == {}
     assert state.brokers[1].offline_log_dirs == ()
+
+
+def test_log_dirs_that_a_broker_brought_back_may_get_replicas_again() -> None:
+    state = state_of(*registered(1, 1), LogDirsFailed(1, (log_dir(1, 1),)))
+    assert state.brokers[1].offline_log_dirs == (log_dir(1, 1),)
+    returned = (log_dir(1, 2), log_dir(1, 1), log_dir(1, 3))
+
+    LogDirsReturned(1, returned).apply(state)
+
+    assert (state.brokers[1].log_dirs, state.brokers[1].offline_log_dirs) == (returned, ())
+
+
+def test_a_broker_may_lead_once_it_is_unfenced_and_no_more_when_it_counts_as_dead() -> None:
+    state = state_of(*registered(1, 1), *topic_records("t", [LED]))
+    assert (state.reachable_brokers(), state.is_replica_online(tp("t-0"), 1)) == ([1], True)
+
+    BrokerFenced(1).apply(state)
+    assert (state.reachable_brokers(), state.is_replica_online(tp("t-0"), 1)) == ([], False)
+    ShutdownBegun(1).apply(state)
+    BrokerUnfenced(1).apply(state)
+    assert not state.is_shutting_down(1)
+    assert state.is_replica_online(tp("t-0"), 1)
 
 
 def test_probes_add_and_drop_offline_replicas() -> None:

@@ -148,3 +148,21 @@ def test_a_topic_deleted_meanwhile_does_not_save_its_files(is_recreated: bool) -
 
     assert T0 not in cluster.brokers[1].files
     assert cluster.state.removed == {}
+
+
+def test_a_replica_of_an_older_topic_is_deleted_though_its_epoch_is_newer() -> None:
+    cluster = with_topic()
+    cluster.expire(2)
+    cluster.beat(2)
+    set_isr(cluster, "t-0", [1, 2])
+    cluster.expire(1)
+    reassigned_away_from_1(cluster)
+    alter(cluster, ("t-1", [3]))
+    cluster.delete("t")
+    assert cluster.create("t", [2, 3], [3, 2]).error_code == 0
+
+    cluster.beat(1)
+    cluster.settle()
+
+    assert T0 not in cluster.brokers[1].files
+    assert cluster.state.removed == {}

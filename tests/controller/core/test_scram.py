@@ -136,6 +136,12 @@ def test_a_user_who_is_unknown_or_named_twice_is_described_with_an_error(cluster
     ]
 
 
+def test_a_user_who_is_described_has_an_empty_message_as_in_kafka(cluster: Cluster) -> None:
+    alter(cluster, put("alice"))
+    asked = DescribeUserScramCredentialsRequest(users=[UserName(name="alice")])
+    assert [each.error_message for each in cluster.call(asked, 0).results] == [""]
+
+
 def test_brokers_are_told_the_keys_that_follow_from_the_salted_password(cluster: Cluster) -> None:
     alter(cluster, put("alice"))
     listed = cluster.call(ListConfigResourcesRequest(resource_types=[SCRAM_CREDENTIALS]), 1)

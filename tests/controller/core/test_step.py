@@ -7,14 +7,17 @@ from random import Random
 
 import pytest
 
-from controller.core.effects import Answer, ConnectBroker, DisconnectBroker, Note, Send
+from controller.core.config_records import BrokerConfigsChanged
+from controller.core.effects import Answer, ConnectBroker, DisconnectBroker, Note, Report, Send
 from controller.core.events import Endpoint
 from controller.core.records import BrokerRegistered, ProducerIdsAllocated
 from controller.core.run_state import RunState
 from controller.core.state import ClusterState
 from controller.core.step import Step
+from protocol.configs.types import ALL_BROKERS
 from protocol.errors import ErrorCode
 from protocol.messages.control import StopReplicaRequest, UpdateMetadataRequest
+from protocol.metrics.rows import FailoverStep
 from tests.controller.core.cluster import (
     HEARTBEAT_MS,
     SESSION_MS,
@@ -57,6 +60,20 @@ def test_the_channel_leads_to_the_listener_of_the_control_plane_where_a_broker_h
     ]
 
 
+def test_what_is_set_for_all_brokers_counts_at_once_for_topics_that_say_nothing() -> None:
+    begun = step()
+    begun.settings = settings(num_partitions="3", default_replication_factor="2")
+
+    def defaults() -> tuple[int, int]:
+        return begun.defaults.num_partitions, begun.defaults.default_replication_factor
+
+    seen = [defaults()]
+    for value in ("7", "8", None):
+        begun.change(BrokerConfigsChanged(ALL_BROKERS, {"num.partitions": value}))
+        seen.append(defaults())
+    assert seen == [(3, 2), (7, 2), (8, 2), (3, 2)]
+
+
 def test_requests_are_numbered_per_channel() -> None:
     begun = step()
     first, second = UpdateMetadataRequest(), StopReplicaRequest()
@@ -93,6 +110,17 @@ def test_channels_open_and_close_with_their_brokers() -> None:
 
     assert begun.effects == [ConnectBroker(1, 1, "host1", 9092), DisconnectBroker(2)]
     assert list(begun.run.channels) == [1]
+
+
+def test_counts_that_a_failover_step_does_not_have_are_minus_one_in_its_metric_row() -> None:
+    begun = step()
+    begun.report("f", FailoverStep.BROKERS_TOLD)
+    begun.report("f", FailoverStep.LEADERS_ELECTED, topics=2, partitions=3)
+
+    assert [(r.topic_count, r.partition_count) for r in begun.effects if isinstance(r, Report)] == [
+        (-1, -1),
+        (2, 3),
+    ]
 
 
 def test_log_lines_wait_for_the_work() -> None:

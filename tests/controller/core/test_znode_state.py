@@ -57,6 +57,13 @@ def test_a_reassignment_goes_on_and_a_leader_recovers() -> None:
     assert state.journal_number == 0
 
 
+def test_a_deletion_goes_on_with_the_topics_that_are_still_there() -> None:
+    topic = TopicZnode(partitions={"0": [1]}, topic_id=TOPIC_ID)
+    other = TopicZnode(partitions={"0": [1]}, topic_id="T5Pqvb00RhWZfVrCEUNGhA")
+    state = state_of(replace(READ, topics={"t": topic, "u": other}, deletions=["gone", "t"]))
+    assert [name for name in ("t", "u", "gone") if state.is_deleting(name)] == ["t"]
+
+
 def test_the_first_endpoint_is_the_one_by_which_brokers_speak() -> None:
     znode = BrokerZnode(
         listener_security_protocol_map={"OUT": "SSL", "IN": "PLAINTEXT"},

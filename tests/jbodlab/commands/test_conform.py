@@ -5,8 +5,8 @@ from pathlib import Path
 from xml.etree.ElementTree import parse
 
 from jbodlab.errors import ExitCode
+from tests.conformance.fake_cluster import fake_cluster
 from tests.jbodlab.command_line import jbodlab, one_line
-from tests.jbodlab.conformance.fake_cluster import fake_cluster
 
 CASE = "minimal/Heartbeat@v4"
 

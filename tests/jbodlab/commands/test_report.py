@@ -51,9 +51,29 @@ def test_only_new_files_are_read_of_a_dump_that_is_not_followed(tmp_path: Path) 
         assert "--new reads a dump folder" in " ".join(result.stderr.split())
 
 
+def test_a_plan_is_scored_by_a_whole_report(tmp_path: Path) -> None:
+    config = ("--config", str(write_lab_spec(tmp_path)))
+    result = jbodlab("report", "--plan", "plan.json", "--live", *config)
+    assert result.exit_code == ExitCode.USAGE
+    assert "give --plan without --live" in " ".join(result.stderr.split())
+    result = jbodlab("report", "--against", "run-1", "--live", *config)
+    assert result.exit_code == ExitCode.USAGE
+    assert "leave --run, --against out" in " ".join(result.stderr.split())
+
+
 def test_the_job_is_told_the_plan_and_to_read_only_new_files() -> None:
     asked = ReportOptions(
-        dump=None, topic=None, out=None, plan="plan.json", form=None, is_only_new=True
+        dump=None,
+        topic=None,
+        out=None,
+        plan="plan.json",
+        form=None,
+        is_only_new=True,
+        run=None,
+        against=None,
     )
     assert asked.job_options() == ["--plan", "plan.json", "--new"]
-    assert asked._replace(plan=None, is_only_new=False).job_options() == []
+    asked = asked._replace(plan=None, is_only_new=False)
+    assert asked.job_options() == []
+    compared = asked._replace(run="b", against="a")
+    assert compared.job_options() == ["--run", "b", "--against", "a"]

@@ -86,3 +86,21 @@ def test_a_violation_is_told_reduced_and_ends_with_12(tmp_path: Path) -> None:
 )
 def test_what_makes_no_sense_is_refused(words: tuple[str, ...]) -> None:
     assert run(*words).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--rules",),
+        ("--jobs", "2"),
+        ("--plan", "p"),
+        ("--history", "h"),
+        ("--dump", "d"),
+        ("--keep-log", "l"),
+        ("--reduce", "r"),
+    ],
+)
+def test_what_sparks_tasks_do_not_do_is_refused(words: tuple[str, ...]) -> None:
+    result = run("--seeds", "1..2", "--spark", "local[1]", "--out", "o", *words)
+    assert result.exit_code == ExitCode.USAGE
+    assert f"Spark's tasks know nothing of {words[0]}: leave --spark out" in result.stderr

@@ -26,6 +26,7 @@ from simulation.core.draw_coordination import (
 from simulation.core.draw_faults import FaultScope
 from simulation.core.features import Situation, draw_features
 from simulation.core.planned_situations import timed_actions
+from simulation.workload.restless_members import SESSION_CONFIGS
 from tests.simulation.core.streams import streams_of
 
 SEEDS = range(30)
@@ -79,6 +80,18 @@ def test_offsets_of_a_group_of_its_own_are_administered_in_some_plans() -> None:
     assert {(one.topic, one.group) for one in drawn} == {("shared", "administered")}
 
 
+def test_one_group_is_restless_wherever_there_is_a_coordinator_of_groups() -> None:
+    for seed in SEEDS:
+        for cluster, workloads in (groups_of(seed), transactions_of(seed)):
+            has_coordinator = CONSUMER_OFFSETS in [topic.name for topic in cluster.topics]
+            restless = [one for one in workloads if one.kind == "regroup"]
+            assert len(restless) == has_coordinator
+            assert all(one.into == cluster.topics[0].name != one.topic for one in restless)
+            for name in ("session.timeout.ms", "heartbeat.interval.ms"):
+                smallest = int(cluster.configs[f"group.consumer.min.{name}"])
+                assert smallest <= int(SESSION_CONFIGS[f"consumer.{name}"])
+
+
 def test_what_is_committed_is_read_or_transformed_and_its_results_read() -> None:
     kinds: dict[str, None] = {}
     for seed in SEEDS:
@@ -91,7 +104,7 @@ def test_what_is_committed_is_read_or_transformed_and_its_results_read() -> None
             assert one.into is None or one.into in names
         is_transformed = any(one.kind == "transform" for one in workloads)
         assert (CONSUMER_OFFSETS in names) is is_transformed
-    assert sorted(kinds) == ["consume", "produce", "transform"]
+    assert sorted(kinds) == ["consume", "produce", "regroup", "transform"]
 
 
 def test_the_disk_under_a_coordinator_breaks_or_its_markers_are_late_in_order_of_time() -> None:

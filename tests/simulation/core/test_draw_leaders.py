@@ -7,12 +7,16 @@ from random import Random
 from protocol.faults.model import DiskFault, DiskMode, NetworkFault
 from simulation.core.actions import (
     Action,
+    AlterConfigs,
+    Clear,
+    CreateTopic,
     DeleteRecords,
     ElectLeaders,
     Fault,
     MoveReplica,
     Pause,
     Reassign,
+    ReplaceLogDir,
     Resume,
     Start,
     Stop,
@@ -23,6 +27,8 @@ from simulation.core.draw_leaders import (
     deletion_beside_an_unheard_follower,
     diverging_logs,
     failure_before_joining,
+    loss_that_is_allowed_later,
+    replacement_before_it_is_told,
 )
 
 CLUSTERS = [draw_cluster(Random(seed)) for seed in range(40)]
@@ -51,9 +57,21 @@ def test_the_replica_of_a_deposed_leader_moves_slowly_at_times() -> None:
     moving = [each for each in plots if _kinds(each, MoveReplica)]
     assert 0 < len(moving) < len(plots)
     for actions in moving:
-        slow = next(each for each in actions if isinstance(each, Fault))
+        here, there = (each for each in actions if isinstance(each, MoveReplica))
+        assert (here.of, here.broker) == (there.of, there.broker)
+        assert here.to != there.to
+        slow, quick = next(each for each in actions if isinstance(each, Fault)), actions[-1]
         assert isinstance(slow.rule, DiskFault)
-        assert slow.rule.mode is DiskMode.SLOW
+        assert (slow.rule.mode, slow.rule.log_dir) == (DiskMode.SLOW, there.to)
+        assert actions.index(slow) < actions.index(there)
+        assert isinstance(quick, Clear)
+        assert quick.fault == slow.name
+
+
+def test_leaders_that_do_not_hear_of_each_other_take_turns_at_times() -> None:
+    plots = [diverging_logs(Random(seed), each, 7) for seed, each in enumerate(CLUSTERS)]
+    counts = {len(_kinds(each, ElectLeaders)) for each in plots}
+    assert counts == {2, 3, 4}
 
 
 def test_records_are_deleted_while_a_follower_stands_still_that_its_leader_never_heard() -> None:
@@ -71,3 +89,42 @@ def test_a_log_dir_fails_again_while_its_leader_asks_late_for_its_replica() -> N
         assert isinstance(fails.rule, DiskFault)
         assert _kinds(actions, Stop, Start, Fault) == [Stop, Fault, Start, Fault]
         assert late.rule.source != fails.rule.node
+
+
+def test_loss_is_allowed_while_only_a_replica_out_of_the_isr_is_there() -> None:
+    for seed, cluster in enumerate(CLUSTERS):
+        topic, stop, end, start, _, allow, back = loss_that_is_allowed_later(
+            Random(seed), cluster, 7
+        )
+        assert isinstance(topic, CreateTopic)
+        assert isinstance(stop, Stop)
+        assert isinstance(start, Start)
+        assert isinstance(allow, AlterConfigs)
+        assert isinstance(back, Start)
+        ((first, second),) = topic.assignment
+        assert topic.configs.get("unclean.leader.election.enable") != "true"
+        assert (stop.node, start.node) == (f"broker-{second}",) * 2
+        assert getattr(end, "node", None) == back.node == f"broker-{first}"
+        assert (allow.topic, allow.set) == (topic.name, {"unclean.leader.election.enable": "true"})
+
+
+def test_a_disk_is_replaced_in_the_isr_before_the_controller_hears_of_it() -> None:
+    for seed, cluster in enumerate(CLUSTERS):
+        actions = replacement_before_it_is_told(Random(seed), cluster, 7)
+        assert bool(_kinds(actions, ReplaceLogDir)) is (cluster.log_dirs > 1)
+        if cluster.log_dirs < 2:
+            continue
+        replaced = next(each for each in actions if isinstance(each, ReplaceLogDir))
+        moved = next(each for each in actions if isinstance(each, MoveReplica))
+        late = next(each for each in actions if isinstance(each, Fault))
+        assert isinstance(late.rule, NetworkFault)
+        assert (moved.broker, moved.to) == (replaced.broker, replaced.log_dir)
+        assert late.rule.source == replaced.broker
+        assert _kinds(actions, Fault, ReplaceLogDir, Reassign)[1:4] == [
+            Fault,
+            ReplaceLogDir,
+            Reassign,
+        ]
+        begun = actions[actions.index(replaced) + 1]
+        assert isinstance(begun, Reassign)
+        assert len(set(begun.to)) == 3

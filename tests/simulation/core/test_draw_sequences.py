@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 
+from protocol.faults.model import DiskFault
 from simulation.core.actions import (
     AlterConfigs,
     Clear,
@@ -14,6 +15,7 @@ from simulation.core.actions import (
     Fault,
     Pause,
     Reassign,
+    RestartPartition,
     Resume,
     Start,
     Stop,
@@ -39,10 +41,28 @@ def test_a_plot_takes_back_its_faults_and_what_it_stops(name: str) -> None:
 
 
 def test_a_topic_that_is_to_wait_for_its_deletion_exists_before() -> None:
+    counts: list[int] = []
     for seed, cluster in enumerate(CLUSTERS):
-        created, *rest = PLOTS["deletion_that_waits"](Random(seed), cluster, 9)
-        assert isinstance(created, CreateTopic)
-        assert DeleteTopic(created.name) in rest
+        actions = PLOTS["deletion_that_waits"](Random(seed), cluster, 9)
+        created = [each.name for each in actions if isinstance(each, CreateTopic)]
+        deleted = [each.name for each in actions if isinstance(each, DeleteTopic)]
+        assert isinstance(actions[len(created) - 1], CreateTopic)
+        assert created == deleted
+        counts.append(len(created))
+    assert set(counts) == {1, 2}
+
+
+def test_a_topic_is_deleted_whose_replica_was_left_out() -> None:
+    for seed, cluster in enumerate(CLUSTERS):
+        actions = PLOTS["one_brought_back_alone"](Random(seed), cluster, 9)
+        made = [each for each in actions if isinstance(each, CreateTopic)]
+        (fails,) = (each.rule for each in actions if isinstance(each, Fault))
+        (back,) = (each for each in actions if isinstance(each, RestartPartition))
+        (deleted,) = (each.name for each in actions if isinstance(each, DeleteTopic))
+        assert isinstance(fails, DiskFault)
+        assert {each.log_dir for each in made} == {fails.log_dir}
+        assert back.of == f"{made[0].name}-0"
+        assert deleted == made[1].name
 
 
 def test_throttles_of_a_reassignment_name_what_it_adds() -> None:

@@ -112,6 +112,19 @@ def test_moves_reassignments_and_nodes_are_waited_for() -> None:
     )
 
 
+def test_the_move_of_a_replica_that_is_lost_with_its_partition_is_not_waited_for() -> None:
+    """Its disk was replaced, and its future log waits until the loss is accepted (seed 6)."""
+    future = ObservedLogDir(error="NONE", futures={TP: ObservedReplica(size_bytes=0, offset_lag=0)})
+    lost = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,))
+    of_two, of_one = (replace(seen(lost), log_dirs={(one, "d2"): future}) for one in (2, 1))
+
+    assert health_problems(of_two, 2) == ()
+    assert health_problems(of_one, 2) == ("a-0 still moves to d2 of broker-1",)
+    assert health_problems(replace(of_two, metadata={1: {TP: lost}, 2: {TP: WELL}}), 2) == (
+        "a-0 still moves to d2 of broker-2",
+    )
+
+
 def test_nodes_may_be_down_where_a_plan_says_so() -> None:
     observation = replace(seen(), nodes={"broker-3": ObservedNode(state="stopped")})
 

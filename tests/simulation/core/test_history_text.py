@@ -132,6 +132,7 @@ def test_json_lines_hold_everything() -> None:
         "leader_epoch": -1,
         "keys": 0,
         "asked_us": -1,
+        "has_timestamps": True,
     }
     assert ended["kind"] == "info"
     assert ended["function"] == "send"

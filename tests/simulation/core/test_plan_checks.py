@@ -126,12 +126,12 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
         (
             "group: g",
             "workloads[0].group: only of kind consume, not of client plain, "
-            "or of kind transform or administer",
+            "or of a kind that needs one",
         ),
         (
             "group: g, kind: consume",
             "workloads[0].group: only of kind consume, not of client plain, "
-            "or of kind transform or administer",
+            "or of a kind that needs one",
         ),
         (
             "kind: transform, client: aiokafka, into: orders",
@@ -139,11 +139,11 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
         ),
         (
             "kind: transform, client: aiokafka, group: g",
-            "workloads[0].into: of kind transform, which must have it, and of no other",
+            "workloads[0].into: of kind transform or regroup, which must have it, and of no other",
         ),
         (
             "into: orders",
-            "workloads[0].into: of kind transform, which must have it, and of no other",
+            "workloads[0].into: of kind transform or regroup, which must have it, and of no other",
         ),
         (
             "transactional: true",
@@ -159,6 +159,7 @@ def test_a_plan_says_what_it_is(text: str, told: str) -> None:
         ),
         ("client: aiokafka, kind: move", "workloads[0].client: aiokafka gives no orders"),
         ("kind: administer", "workloads[0].kind: administer needs a group"),
+        ("kind: regroup, into: orders", "workloads[0].kind: regroup needs a group"),
         ("rack: r0", "workloads[0].rack: only of kind consume and client plain"),
         (
             "client: java",

@@ -35,6 +35,18 @@ def test_a_paused_node_stands_still_until_it_goes_on() -> None:
     assert found(verdict) == []
 
 
+def test_a_paused_node_that_is_to_stop_does_not_end_later() -> None:
+    verdict = play(
+        """
+        - pause: 1
+        - {stop: 1, may_fail: true}
+        - expect: {node: {node: 1, state: stopped}}
+        """
+    )
+
+    assert found(verdict) == []
+
+
 def test_power_is_cut_cpus_slow_down_and_clocks_go_wrong() -> None:
     verdict = play(
         """

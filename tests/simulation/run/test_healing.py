@@ -139,3 +139,22 @@ def test_the_only_disk_of_a_broker_is_replaced_between_two_runs_of_it() -> None:
     assert found(verdict) == []
     told = "/world/data/b1/d1 of broker-1 is replaced: it wrote elsewhere"
     assert story(verdict).count(told) == 1, "whatever the number of faults"
+
+
+def test_every_replica_that_a_return_left_out_is_brought_back_without_an_isr_too() -> None:
+    """Of three without another replica the last one was left without a leader (seed 744087)."""
+    verdict = play(
+        """
+        - create_topic: {name: w, assignment: [[1]], log_dir: d1}
+        - create_topic: {name: x, partitions: 3, assignment: [[1], [1], [1]], log_dir: d1}
+        - fault: {id: dead, broker: 1, log_dir: d1, mode: eio}
+        - until: {offline_replicas: {of: w, are: [1]}}
+        - clear: dead
+        - restart_partition: {of: w-0, broker: 1}
+        """,
+        brokers=3,
+    )
+
+    assert found(verdict) == []
+    lines = story(verdict)
+    assert all(f"x-{number} of broker-1 is brought back" in lines for number in range(3))

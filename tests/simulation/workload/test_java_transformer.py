@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
+from protocol.errors import ErrorCode
 from protocol.faults.model import DiskMode
+from protocol.messages.group_offsets import OffsetFetchRequest, OffsetFetchRequestGroup
 from simulation.core.history import Assignment, Function, Kind, Txn
 from simulation.workload.consumer import ConsumerSettings
+from simulation.workload.coordinator import GROUP, Coordinator
 from simulation.workload.java_transactions import JavaTransactionsWorkload
 from simulation.workload.java_transformer import JavaTransformSettings, JavaTransformWorkload
 from simulation.workload.producer import ProducerSettings
+from simulation.workload.progress import Progress
 from tests.simulation.workload.lab import TP, Lab
 
 READING = ConsumerSettings(topic="orders", group="tellers", is_read_committed=True)
@@ -130,3 +134,22 @@ async def test_what_a_transaction_read_that_is_aborted_on_purpose_is_read_again(
 
     assert txns(lab, "tellers", Kind.FAIL)
     assert set(transformed(lab).values()) == {1}
+
+
+async def test_how_much_is_made_is_noted_as_an_offset_of_where_it_goes(lab: Lab) -> None:
+    await lab.create()
+    await lab.create("results")
+    teller = transformer(lab, 1)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(teller.run())
+        await payer(lab, records_max=24).run()
+        await until_all(lab)
+        teller.stop()
+
+    request = OffsetFetchRequest(
+        groups=[OffsetFetchRequestGroup(group_id="tellers", topics=None)], require_stable=False
+    )
+    coordinator = Coordinator(lab.client, "tellers", GROUP, Progress())
+    answer = await coordinator.ask(request, 9, lambda _: ErrorCode.NONE)
+    noted = {row.name: row.partitions[0].committed_offset for row in answer.groups[0].topics}
+    assert noted["results"] == len(paid(lab))

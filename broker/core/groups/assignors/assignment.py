@@ -90,6 +90,18 @@ def check_topics(members: Mapping[str, MemberSubscription], topics: Mapping[byte
                 )
 
 
+def still_there(partitions: AssignedPartitions, counts: Mapping[bytes, int]) -> AssignedPartitions:
+    """Return those that exist.
+
+    A broker that has just become the coordinator may know fewer than were assigned. Differs from
+    Kafka, whose uniform assignor fails for them or assigns them again.
+    """
+    return {
+        each: tuple(partition for partition in found if partition < counts.get(each, 0))
+        for each, found in partitions.items()
+    }
+
+
 def topic_order(topic_id: bytes) -> tuple[int, int]:
     """Return what ids are ordered by: two signed numbers.
 

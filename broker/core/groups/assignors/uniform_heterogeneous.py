@@ -113,13 +113,13 @@ class _Board:
         self._sizes[member] += 1
 
     def assigned(self) -> dict[str, AssignedPartitions]:
-        found: list[dict[bytes, list[int]]] = [{} for _ in self._members]
+        found: dict[str, dict[bytes, list[int]]] = {each: {} for each in self._member_ids}
         for topic_id in sorted(self._owners, key=topic_order):
             for partition, owner in enumerate(self._owners[topic_id]):
-                found[owner].setdefault(topic_id, []).append(partition)
+                found[self._member_ids[owner]].setdefault(topic_id, []).append(partition)
         return {
             member_id: {topic_id: tuple(partitions) for topic_id, partitions in owned.items()}
-            for member_id, owned in zip(self._member_ids, found, strict=True)
+            for member_id, owned in found.items()
         }
 
 

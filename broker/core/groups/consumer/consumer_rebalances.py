@@ -12,7 +12,7 @@ from enum import Enum
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
-from broker.core.groups.assignors.assignment import Assign, MemberSubscription
+from broker.core.groups.assignors.assignment import Assign, MemberSubscription, still_there
 from broker.core.groups.consumer.consumer_group import NEVER_ASSIGNED_MS, ConsumerGroup
 from broker.core.groups.consumer.consumer_member import ConsumerMember, MemberState
 from broker.core.groups.consumer.group_log import (
@@ -123,6 +123,7 @@ class ConsumerRebalances:
         self.write(changes, decision)
 
     def _targets(self, group: ConsumerGroup) -> Mapping[str, Mapping[bytes, tuple[int, ...]]]:
+        counts = self.topics.partition_counts(group.topics())
         default = next(iter(self._assignors.values()))
         assign = self._assignors.get(group.preferred_assignor() or "", default)
         ids: dict[frozenset[str], frozenset[bytes]] = {}
@@ -135,9 +136,8 @@ class ConsumerRebalances:
                 topics=ids[names],
                 rack=member.rack_id,
                 instance_id=member.instance_id,
-                current_partitions=group.targets.get(member_id, {}),
+                current_partitions=still_there(group.targets.get(member_id, {}), counts),
             )
-        counts = self.topics.partition_counts(group.topics())
         return assign(members, counts, group.subscription_type())
 
     def reconcile(

@@ -95,9 +95,12 @@ def test_partitions_are_counted_by_assignment_default_growth_and_by_what_is_ther
     )
     assert admit(mutations, CreateTopicsRequest(topics=[assigned])).counts == {"a": 1}
     assert admit(mutations, create(a=-1)).counts == {"a": NEW_PARTITIONS}
+    assert admit(mutations, create(a=0, b=-7)).counts == {"a": 0, "b": 0}
     known = len(topic_state().partition_states)
     grown = CreatePartitionsTopic(name="orders", count=known + 2, assignments=None)
     assert admit(mutations, CreatePartitionsRequest(topics=[grown]), 3).counts == {"orders": 2}
+    same = CreatePartitionsTopic(name="orders", count=known, assignments=None)
+    assert admit(mutations, CreatePartitionsRequest(topics=[same]), 3).counts == {"orders": 0}
     by_id = DeleteTopicsRequest(topics=[DeleteTopicState(topic_id=TOPIC_ID)])
     assert admit(mutations, by_id, 6).counts == {TOPIC_ID: known}
     by_name = DeleteTopicsRequest(topic_names=["orders", "nobody knows it"])

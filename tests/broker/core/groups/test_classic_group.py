@@ -3,6 +3,7 @@
 import pytest
 
 from broker.core.groups.classic_group import ClassicGroup, GroupState, Member
+from protocol.errors import ErrorCode
 
 WALL_MS = 1_700_000_000_000
 
@@ -120,3 +121,19 @@ def test_members_that_are_not_consumers_have_no_topics() -> None:
     group.protocol_name = "range"
     assert group.read_subscribed_topics() is None
     assert not group.is_consumer
+
+
+def test_a_member_of_another_generation_is_told_so_and_a_stranger_that_it_is_unknown() -> None:
+    group = empty_group()
+    group.add(member("a"), "consumer")
+    group.add(member("b", instance_id="kitchen"), "consumer")
+    group.generation = 5
+    asked = [("a", None, 5), ("a", None, 4), ("b", "kitchen", 6), ("c", None, 4), ("c", None, 5)]
+    assert [group.generation_error(*each) for each in asked] == [
+        ErrorCode.NONE,
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.ILLEGAL_GENERATION,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+        ErrorCode.UNKNOWN_MEMBER_ID,
+    ]
+    assert group.generation_error("a", "kitchen", 4) is ErrorCode.FENCED_INSTANCE_ID

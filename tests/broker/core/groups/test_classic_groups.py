@@ -195,6 +195,14 @@ def test_a_group_without_offsets_is_forgotten_once_nobody_is_in_it() -> None:
     assert not lab.reloaded().groups.knows(GROUP)
 
 
+def test_members_of_a_loaded_group_need_not_join_anew() -> None:
+    lab = Lab()
+    leader, other = lab.stable(2)
+    again = lab.reloaded()
+    assert [again.heartbeat(member_id) for member_id in (leader, other)] == [ErrorCode.NONE] * 2
+    assert again.group.is_in(GroupState.STABLE)
+
+
 def test_a_group_that_somebody_is_about_to_join_is_not_forgotten() -> None:
     lab = Lab()
     member_id = lab.id_for()

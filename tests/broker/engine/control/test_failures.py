@@ -6,11 +6,13 @@ import asyncio
 
 import pytest
 
+from broker.core.hosted import ReturnRule
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition, failure_id
 from protocol.metrics.rows import FailoverEventRow, FailoverStep
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import BROKER_EPOCH, ORDERS, Led
+from tests.broker.engine.moved import begin, filled, stopped
 
 STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -52,6 +54,29 @@ async def test_leader_follower_and_moving_replica_of_a_failed_dir_all_go_offline
     assert (failed.error_code, failed.total_bytes, failed.replicas) == (STORAGE, -1, [])
     left = [(r.tp, r.offset_lag) for r in good.replicas if r.is_future]
     assert left == [(tps["move"], -1)]
+
+
+async def test_a_move_into_a_log_dir_that_fails_is_over_at_once_and_its_replica_stays(
+    alone: Lab,
+) -> None:
+    node = stopped(await filled(alone))
+    target = node.paths[1]
+    assert await begin(node, target) is ErrorCode.NONE
+    node.log_dirs[target].fail("append", broken())
+    assert (node.moves.active_count, node.metrics.counters.moves_failed.value) == (0, 1)
+    assert await node.dir_of(is_future=True) is None
+    assert (await node.produce("a")).error_code is ErrorCode.NONE
+
+
+async def test_a_log_that_could_not_be_compacted_is_tried_again_on_a_log_dir_that_came_back(
+    alone: Lab,
+) -> None:
+    node = await filled(alone)
+    path, offsets = node.paths[0], node.state.cleaner_offsets
+    offsets.mark_uncleanable(path, ORDERS)
+    node.log_dirs[path].fail("append", broken())
+    await node.bring_back(path, ReturnRule())
+    assert not offsets.is_uncleanable(path, ORDERS)
 
 
 @pytest.mark.scenario(56, 74)

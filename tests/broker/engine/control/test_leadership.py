@@ -228,6 +228,18 @@ async def test_a_leader_that_nobody_is_leaves_a_follower_without_source(lab: Lab
     assert not lab[2].following.source_ids
 
 
+async def test_who_waits_at_a_leader_that_follows_from_now_on_is_told_at_once(lab: Lab) -> None:
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    waiting = lab.begin(lab[1].produce("a"))
+    await asyncio.sleep(0.05)
+    before_s = asyncio.get_running_loop().time()
+    await lab.elect(ORDERS, 2, [1, 2, 3])
+    result = await waiting
+    assert (result.error_code, result.current_leader) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, (2, 1))
+    assert asyncio.get_running_loop().time() - before_s < 1
+
+
 async def test_a_thousand_partitions_take_their_roles_quickly(alone: Lab) -> None:
     tps = [TopicPartition("orders", number) for number in range(1_000)]
     for tp in tps:

@@ -67,6 +67,19 @@ async def test_a_log_nobody_named_yet_is_deleted_on_demand(alone: Lab) -> None:
     assert await node.dir_of() is None
 
 
+async def test_an_older_log_of_one_deleted_before_it_was_named_is_nobodys(alone: Lab) -> None:
+    """It lay on a log dir that failed before anybody had named what lies there."""
+    others = TopicPartition("others", 0)
+    await alone.create(replicas=[1])
+    await alone.create(others, replicas=[1])
+    node = await alone.restart(1)
+    path = await node.dir_of(others) or ""
+    node.log_dirs[path].fail("test", OSError("broken"))
+    assert await alone.stop_replica(1, ORDERS, delete=True) == ErrorCode.NONE
+    node.memory[path].make_dir(str(ORDERS))
+    assert (await node.bring_back(path, ReturnRule())).strays == (ORDERS,)
+
+
 @pytest.mark.scenario(81)
 @pytest.mark.parametrize(
     ("epoch", "code"),

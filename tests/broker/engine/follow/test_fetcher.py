@@ -10,8 +10,14 @@ import pytest
 
 from broker.core.log_dirs import LogDirFailed
 from protocol.errors import ErrorCode, KafkaError, MalformedAnswer
-from protocol.messages.fetch import EpochEndOffset, FetchRequest, FetchResponse
-from tests.broker.engine.follow.followers import FakeReplica, Loops, answer
+from protocol.messages.fetch import (
+    EpochEndOffset,
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from tests.broker.engine.follow.followers import TOPIC_ID, FakeReplica, Loops, answer
 
 
 @pytest.fixture
@@ -158,6 +164,16 @@ async def test_a_refused_partition_waits_longer_each_time(loops: Loops, code: Er
     assert pauses[-1] == pytest.approx(1, abs=0.1)
 
 
+async def test_after_a_success_a_refused_partition_is_soon_tried_again(loops: Loops) -> None:
+    refused = answer(code=ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    loops.leader.script = [refused] * 8 + [answer(records=b"x")] + [refused] * 2
+    loops.fetcher.follow(FakeReplica(), 0)
+    await asyncio.sleep(10)
+    times = [at for at, request in loops.leader.fetches if asked(request)]
+    assert times[7] - times[6] > 0.5
+    assert times[10] - times[9] < 0.05
+
+
 async def test_a_fenced_partition_waits_for_the_next_leader_and_isr(loops: Loops) -> None:
     replica = FakeReplica()
     loops.leader.script = [answer(code=ErrorCode.FENCED_LEADER_EPOCH)]
@@ -206,20 +222,55 @@ async def test_records_of_a_damaged_leader_are_asked_for_later_each_time(loops: 
     assert replica.appended
 
 
+def diverging(request: FetchRequest) -> FetchResponse:
+    response = answer()(request)
+    data = response.responses[0].partitions[0]
+    data.diverging_epoch = EpochEndOffset(epoch=3, end_offset=2)
+    return response
+
+
+async def test_what_a_damaged_leader_serves_and_has_cut_each_time_is_fetched_rarely(
+    loops: Loops,
+) -> None:
+    """Seed 722032: a disk had put batches of another partition there, of epochs not its own."""
+    replica = FakeReplica()
+    loops.leader.script = [answer(records=b"x"), diverging] * 500
+    loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(10)
+    assert len(replica.appended) == pytest.approx(10, abs=2)
+
+
 async def test_a_diverging_epoch_truncates_without_a_question(loops: Loops) -> None:
     replica = FakeReplica()
-
-    def diverging(request: FetchRequest) -> FetchResponse:
-        response = answer()(request)
-        data = response.responses[0].partitions[0]
-        data.diverging_epoch = EpochEndOffset(epoch=3, end_offset=2)
-        return response
-
     loops.leader.script = [diverging]
     loops.fetcher.follow(replica, 0)
     await asyncio.sleep(0.01)
     assert [(end.epoch, end.end_offset) for end in replica.answers] == [(-1, 7), (3, 2)]
     assert len(loops.leader.epoch_requests) == 1
+
+
+async def test_a_log_that_is_not_where_it_leaves_the_leaders_yet_asks_again(loops: Loops) -> None:
+    replica = FakeReplica()
+    replica.finished = [True, False, True]
+    diverging = FetchResponse(
+        session_id=5,
+        responses=[
+            FetchableTopicResponse(
+                topic_id=TOPIC_ID,
+                partitions=[
+                    PartitionData(
+                        partition_index=0,
+                        diverging_epoch=EpochEndOffset(epoch=3, end_offset=2),
+                    )
+                ],
+            )
+        ],
+    )
+    loops.leader.script = [lambda _request: diverging]
+    loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(0.02)
+    assert [(end.epoch, end.end_offset) for end in replica.answers] == [(-1, 7), (3, 2), (-1, 7)]
+    assert len(loops.leader.epoch_requests) == 2
 
 
 @pytest.mark.parametrize("trouble", [ConnectionError("down"), MalformedAnswer("no answer")])

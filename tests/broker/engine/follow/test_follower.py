@@ -6,7 +6,6 @@ import asyncio
 
 import pytest
 
-from broker.core.compaction import CompactionRules
 from broker.engine.follow.followed import FetchedRecords
 from broker.engine.follow.follower import FollowedLog
 from protocol.errors import ErrorCode
@@ -16,6 +15,7 @@ from protocol.records.build import BatchOptions, NewRecord, build_batch
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.throttled import BATCH_BYTES, RATE, left_behind, seconds_to_catch_up
+from tests.broker.fake_configs import compaction_rules
 
 OTHER = TopicPartition("other", 0)
 
@@ -25,8 +25,7 @@ def now_s() -> float:
 
 
 def high_watermark(lab: Lab, broker_id: int, tp: TopicPartition = ORDERS) -> int:
-    replica = lab[broker_id].replica(tp)
-    return replica.partition.high_watermark
+    return lab[broker_id].replica(tp).partition.high_watermark
 
 
 async def test_followers_hold_the_leaders_bytes_and_high_watermark(lab: Lab) -> None:
@@ -333,16 +332,29 @@ async def test_offsets_that_are_left_out_are_fetched_once_more_before_they_are_b
     assert await append(1, 2) == 3
     assert await append(3 + 256) == 3
     assert await append(3 + 256) == 3 + 256 + 1
-    replica.compaction = CompactionRules()
+    replica.compaction = compaction_rules()
     assert await append(300) == 301
+
+
+async def test_a_log_that_was_compacted_for_records_that_go_is_copied_anew(lab: Lab) -> None:
+    """Seed 700766: after an unclean election a key had neither its old nor its new record."""
+    await lab.create(replicas=[1, 2])
+    await lab[1].produce("kept")
+    lab[2].is_reachable = False
+    await lab[1].produce("lost", acks=1)
+    replica, offsets = lab[1].replica(ORDERS), lab[1].state.cleaner_offsets
+    replica.compaction = compaction_rules()
+    offsets.put(replica.log_dir, ORDERS, 2)
+    lab[2].is_reachable = True
+    await lab.elect(ORDERS, 2, [2])
+    await asyncio.sleep(1)
+    assert lab[1].disk_bytes() == lab[2].disk_bytes()
+    assert offsets.get(replica.log_dir, ORDERS) == 0
 
 
 async def many_throttled(lab: Lab, *, batch_count: int) -> list[TopicPartition]:
     tps = [TopicPartition("many", number) for number in range(60)]
-    lists = {
-        "leader_replication_throttled_replicas": "*",
-        "follower_replication_throttled_replicas": "*",
-    }
+    lists = {f"{end}_replication_throttled_replicas": "*" for end in ("leader", "follower")}
     await left_behind(lab, *tps, batch_count=batch_count, **lists)
     lab[1].state.quotas.leader.limit_bytes_per_second = RATE
     lab[2].state.quotas.follower.limit_bytes_per_second = RATE

@@ -107,6 +107,20 @@ async def test_a_cut_above_the_recovery_point_writes_no_checkpoint(alone: Lab) -
     assert "recovery-point-offset-checkpoint.tmp" not in changes
 
 
+async def test_a_log_that_the_checkpoints_have_forgotten_costs_its_successor_no_write(
+    alone: Lab,
+) -> None:
+    await alone.create(replicas=[1])
+    await alone.stop_replica(1, ORDERS, delete=True)
+    await asyncio.sleep(5.1)
+    changes: list[str] = []
+    for disk in alone[1].memory.values():
+        disk.before_change = lambda _, name: changes.append(name)
+    await alone.create(replicas=[1])
+    assert "orders-0/partition.metadata" in "".join(changes)
+    assert "recovery-point-offset-checkpoint.tmp" not in changes
+
+
 @pytest.mark.kafka_bug("KAFKA-10723")
 @pytest.mark.scenario(34)
 async def test_a_clean_stop_marks_the_good_log_dirs_only(alone: Lab) -> None:

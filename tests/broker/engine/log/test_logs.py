@@ -6,9 +6,10 @@ import asyncio
 
 from broker.storage.checkpoints import parse_leader_epochs
 from protocol.errors import ErrorCode
+from protocol.ids import uuid_text
 from tests.broker.engine.lab import Lab
-from tests.broker.engine.messages import ORDERS, offsets_of
-from tests.broker.engine.moved import begin, filled, until_moved
+from tests.broker.engine.messages import ORDERS, offsets_of, topic_id_of
+from tests.broker.engine.moved import begin, filled, names, stopped, until_moved
 from tests.broker.engine.transactions import end, last_stable_offset, write
 
 
@@ -128,6 +129,16 @@ async def test_a_produce_goes_on_when_its_log_dir_fails_while_it_is_cut(alone: L
     replica.log.dir.fail("truncate", OSError("gone"))
     assert cut.exception() is not None
     assert (await written).error_code == ErrorCode.KAFKA_STORAGE_ERROR
+
+
+async def test_who_finds_the_future_log_of_a_move_on_disk_knows_whose_it_is(alone: Lab) -> None:
+    """By its name alone it could be of a topic that was deleted since and made anew."""
+    node = stopped(await filled(alone))
+    path = node.paths[1]
+    await begin(node, path)
+    (name,) = names(node, path)
+    written = node.memory[path].read_file(f"{name}/partition.metadata").decode()
+    assert f"topic_id: {uuid_text(topic_id_of('orders'))}" in written.splitlines()
 
 
 async def test_epochs_that_change_while_a_log_is_promoted_are_written_afterwards(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from broker.engine.log.missing_logs import OPERATION
+from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
@@ -49,6 +50,21 @@ async def test_nothing_is_missed_while_logs_are_made_moved_and_deleted(alone: La
         node.periodic.look_for_logs()
     await asyncio.sleep(LOOK_S)
     assert node.events.failed == []
+
+
+async def test_a_log_that_is_there_again_at_the_second_look_is_not_missed(alone: Lab) -> None:
+    """As one that was renamed into its place just when the directory was listed."""
+    node = await filled(alone)
+    await asyncio.sleep(LOOK_S)
+    path = node.paths[0]
+    node.workers[path].delay_s = 0.2
+    node.periodic.look_for_logs()
+    node.memory[path].rename("orders-0", "away")
+    await asyncio.sleep(0.3)
+    node.memory[path].rename("away", "orders-0")
+    await asyncio.sleep(0.3)
+    assert node.events.failed == []
+    assert (await node.produce("a")).error_code is ErrorCode.NONE
 
 
 async def test_a_disk_that_hangs_is_not_asked_twice(alone: Lab) -> None:

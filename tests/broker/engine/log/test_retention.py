@@ -93,6 +93,23 @@ async def test_a_moving_replica_keeps_its_segments_and_loses_them_afterwards(alo
     assert alone[1].replica().partition.log_start_offset == 10
 
 
+async def test_a_disk_is_not_asked_about_logs_that_are_empty(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    queues = [log_dir.queue for log_dir in alone[1].log_dirs.values()]
+
+    async def asked_at(second: int) -> list[int]:
+        await asyncio.sleep(1_000 + second - 0.01 - asyncio.get_running_loop().time())
+        before = [queue.jobs_count for queue in queues]
+        await asyncio.sleep(0.02)
+        return [queue.jobs_count - count for queue, count in zip(queues, before, strict=True)]
+
+    empty, *others = await asked_at(30)
+    assert [empty] * 2 == others
+    await alone[1].produce("a")
+    used, *others = await asked_at(330)
+    assert [used - 1] * 2 == others
+
+
 async def test_removed_segments_are_gone_after_a_restart(alone: Lab) -> None:
     await alone.create(replicas=[1], segment_bytes=SMALL, retention_bytes="0")
     await fill(alone[1])

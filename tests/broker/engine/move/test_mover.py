@@ -32,7 +32,7 @@ class Moving:
         self._note("truncate")
         self.move.on(MoveEvent.TRUNCATED)
 
-    async def copy(self) -> int:
+    async def copy(self) -> None:
         await asyncio.sleep(0.01)
         if self.errors:
             raise self.errors.pop(0)
@@ -40,7 +40,6 @@ class Moving:
         self.left -= 1
         if self.throttle is not None:
             self.throttle.record(100, int(asyncio.get_running_loop().time() * 1000))
-        return 100
 
     def is_close(self) -> bool:
         return self.left <= 0

@@ -271,8 +271,17 @@ async def test_movers_take_one_partition_after_the_other(alone: Lab) -> None:
     assert [node.state.log_dir_states.log_count(path) for path in node.paths] == [0, 0, 6]
 
 
-async def test_a_source_with_damage_behind_whole_batches_holds_up_no_other_move(
-    caplog: pytest.LogCaptureFixture,
+@pytest.mark.parametrize(
+    ("at", "damage", "reason"),
+    [
+        (3000, bytes(400), ""),
+        (2, b"\1", ": offsets 1099511627776 to"),
+        (15, b"\1", ": leader epoch 1 at offset 0, expected 0"),
+    ],
+    ids=["behind whole batches", "base offset", "leader epoch"],
+)
+async def test_a_source_with_damage_holds_up_no_other_move(
+    caplog: pytest.LogCaptureFixture, at: int, damage: bytes, reason: str
 ) -> None:
     """Its move pauses, is tried again after each back-off and ends when the bytes are back."""
     config = {"replica_fetch_max_bytes": "2048", "num_replica_alter_log_dirs_threads": "1"}
@@ -282,13 +291,13 @@ async def test_a_source_with_damage_behind_whole_batches_holds_up_no_other_move(
         await lab.create(TopicPartition("orders", 2), replicas=[1])
         source, name = node.memory[node.paths[0]], "orders-0/00000000000000000000.log"
         content = source.read_file(name)
-        source.write_file(name, content[:3000] + bytes(400) + content[3400:])
+        source.write_file(name, content[:at] + damage + content[at + len(damage) :])
         wishes = [(ORDERS, node.paths[1]), (other, node.paths[0])]
         assert set((await node.engine.moves.alter(wishes)).values()) == {NONE}
         await until_moved(node, node.paths[0], other)
         await asyncio.sleep(5)
         assert await node.dir_of(is_future=True) == node.paths[1]
-        assert "move of orders-0 pauses: CORRUPT_MESSAGE" in caplog.text
+        assert f"move of orders-0 pauses: CORRUPT_MESSAGE{reason}" in caplog.text
         assert "begins again" not in caplog.text
         source.write_file(name, content)
         await until_moved(node, node.paths[1])

@@ -63,6 +63,7 @@ async def test_a_log_that_waits_for_its_first_leader_and_isr_has_no_lag(alone: L
     node = await alone.restart(1)
     (replica,) = (node.engine.describe.log_dirs(None))[0].replicas
     assert (replica.tp, replica.offset_lag) == (ORDERS, -1)
+    assert node.engine.describe.replica_rows(123, 50) == []
 
 
 async def test_the_last_copies_of_a_log_dir_are_those_that_lead_alone(lab: Lab) -> None:

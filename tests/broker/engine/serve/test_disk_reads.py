@@ -11,7 +11,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
-from tests.broker.engine.transactions import read, three_transactions
+from tests.broker.engine.transactions import aborted_of, end, read, three_transactions, write
 
 OTHER = TopicPartition("other", 0)
 
@@ -67,6 +67,20 @@ async def test_a_late_read_is_not_used_for_a_log_that_was_cut_since(alone: Lab) 
     before_s = now_s()
     assert offsets_of(await alone[1].fetch(max_wait_ms=1_000)) == []
     assert now_s() - before_s >= 0.5
+
+
+async def test_what_came_late_for_another_isolation_level_hides_no_abort(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await write(alone[1], 1, 0)
+    await end(alone[1], 1, commit=False)
+    alone[1].state.tails.drop_older_than(1 << 62)
+    worker = alone[1].workers[await alone[1].dir_of() or ""]
+    worker.delay_s = 2.0
+    assert offsets_of(await alone[1].fetch(max_wait_ms=500)) == []
+    await asyncio.sleep(3)
+    worker.delay_s = 0.0
+    await asyncio.sleep(3)
+    assert aborted_of(await read(alone[1])) == [(1, 0)]
 
 
 async def test_a_disk_that_was_slow_once_is_waited_for_shortly(alone: Lab) -> None:

@@ -108,6 +108,7 @@ class Running:
                 send=self.controller.send,
                 isr_changed=self._changed,
                 now_ms=lambda: 0,
+                lag_time_max_ms=lambda: 1_000,
                 refused_count=self.counters.failed_isr_updates,
             )
         )

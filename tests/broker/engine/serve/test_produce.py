@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from broker.core.delayed import DelayedFetch
 from broker.engine.serve.produce import BegunProduce
 from broker.engine.types import ProducePart
 from protocol.errors import ErrorCode
@@ -221,6 +222,23 @@ async def test_an_abandoned_produce_waits_no_more_and_stays_appended(lab: Lab) -
     assert not begun.ready.done()
 
 
+async def test_who_waits_for_what_was_appended_before_is_told_when_it_is_replicated(
+    lab: Lab,
+) -> None:
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    await lab[1].produce("a", acks=1)
+    waiting = lab[1].engine.produces.await_replicated(ORDERS, 1)
+    await asyncio.sleep(1)
+    assert not waiting.ready.done()
+    lab[2].is_reachable = lab[3].is_reachable = True
+    await waiting.ready
+    assert waiting.results()[0].error_code == ErrorCode.NONE
+    elsewhere = lab[1].engine.produces.await_replicated(TopicPartition("nothing", 0), 1)
+    assert elsewhere.ready.done()
+    assert elsewhere.results()[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
 async def test_nothing_to_append_is_ready_at_once(lab: Lab) -> None:
     begun = await lab[1].engine.produces.begin([], acks=-1, timeout_ms=1_000)
     assert begun.ready.done()
@@ -283,3 +301,57 @@ async def test_many_records_without_keys_are_looked_at_before_and_named(alone: L
     assert refused.error_code == ErrorCode.INVALID_RECORD
     assert [error.batch_index for error in refused.record_errors] == list(range(1000))
     assert await alone[1].log_end() <= 0
+
+
+async def test_consumers_are_not_woken_by_records_that_they_may_not_read_yet(lab: Lab) -> None:
+    """A fetch of many partitions that is woken looks again, and would do so at each append."""
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    woken: list[int] = []
+    lab[1].replica().consumers.add(DelayedFetch(lambda: woken.append(high_watermark())), 0)
+
+    def high_watermark() -> int:
+        return lab[1].replica().partition.high_watermark
+
+    for _ in range(3):
+        await lab[1].produce("a", acks=1)
+    assert woken == []
+    lab[2].is_reachable = lab[3].is_reachable = True
+    await lab[1].engine.produces.await_replicated(ORDERS, 3).ready
+    assert woken == [3]
+
+
+async def test_a_coordinator_is_told_before_it_decides_what_its_partition_would_refuse(
+    lab: Lab,
+) -> None:
+    await lab.create(replicas=[1, 2], min_insync_replicas="2")
+
+    def refusals(tp: TopicPartition = ORDERS) -> list[ErrorCode]:
+        return [lab[number].engine.produces.refusal(tp) for number in (1, 2, 3)]
+
+    not_here = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert refusals() == [ErrorCode.NONE, not_here, not_here]
+    assert set(refusals(TopicPartition("nothing", 0))) == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    await lab.elect(ORDERS, 1, [1])
+    assert refusals() == [ErrorCode.NOT_ENOUGH_REPLICAS, not_here, not_here]
+
+
+async def test_a_produce_that_waited_for_one_log_is_not_written_into_another_that_is_cut_since(
+    alone: Lab,
+) -> None:
+    other = TopicPartition("other", 0)
+    for tp in (ORDERS, other):
+        await alone.create(tp, replicas=[1])
+    node = alone[1]
+    await write(node, 1, 0)
+    await write(node, 1, 0, epoch=1)
+    options = BatchOptions(producer_id=1, producer_epoch=0, base_sequence=1, is_transactional=True)
+    node.workers[await node.dir_of(other) or ""].delay_s = 1.0
+    node.logs.truncate(node.replica(other), 0)
+    parts = [ProducePart(ORDERS, records("v", options)), ProducePart(other, records("v"))]
+    written = alone.begin(node.engine.produces.produce(parts, acks=1, timeout_ms=30_000))
+    await asyncio.sleep(0.5)
+    node.workers[await node.dir_of() or ""].delay_s = 1.0
+    node.logs.truncate(node.replica(), 1)
+    told = [(result.error_code, result.base_offset) for result in await written]
+    assert told == [(ErrorCode.NONE, 1), (ErrorCode.NONE, 0)]

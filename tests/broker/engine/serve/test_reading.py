@@ -78,3 +78,13 @@ def test_throttled_parts_are_woken_once() -> None:
     one.throttled[1] = None
     one.wake_throttled()
     assert (one.delayed.take_changed(), one.throttled) == ([1], {})
+
+
+async def test_who_waits_is_woken_by_the_first_partition_that_changes() -> None:
+    one = reading([])
+    one.delayed.wake(0)
+    woken = one.woken = asyncio.get_running_loop().create_future()
+    for index in (1, 0):
+        one.delayed.wake(index)
+        assert woken.done()
+    assert one.delayed.take_changed() == [0, 1]

@@ -26,6 +26,7 @@ from simulation.core.samples import (
 )
 
 TP = TopicPartition("orders", 0)
+SIBLING = TopicPartition("orders", 1)
 SECOND_US = 1_000_000
 
 
@@ -62,9 +63,10 @@ class Story:
         acks: int = -1,
         producer: ProducerRange | None = None,
         client: str = "writer",
+        has_timestamps: bool = True,
     ) -> None:
         """Begin and acknowledge at once."""
-        send = Send(tp, records, acks, producer, offset, broker, 0)
+        send = Send(tp, records, acks, producer, offset, broker, 0, has_timestamps=has_timestamps)
         self.history.begin(client, Function.SEND, send).ok(send)
 
     def begin_send(
@@ -126,11 +128,15 @@ class Story:
         is_deleted: bool = False,
         is_recovering: bool = False,
         is_gone: bool = False,
+        is_reassigned: bool = False,
     ) -> None:
         sample = PartitionSample(self.now_us, tp, topic_id, replicas, isr, leader, epoch, offline)
         self.samples.partitions.append(
             sample._replace(
-                is_deleted=is_deleted or is_gone, is_recovering=is_recovering, is_gone=is_gone
+                is_deleted=is_deleted or is_gone,
+                is_recovering=is_recovering,
+                is_gone=is_gone,
+                is_reassigned=is_reassigned,
             )
         )
 

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+import pytest
+
 from simulation.core.checkers.high_watermark import check_high_watermark
 from simulation.core.samples import AheadSample, Role
 from tests.simulation.core.checkers.build import TP, Story
@@ -36,6 +38,18 @@ def test_what_was_reached_before_a_high_watermark_fell_may_be_written_down() -> 
     _ahead(story.at(2), "high watermark", 9, 5)
 
     assert _texts(story) == []
+
+
+@pytest.mark.parametrize(("epoch", "is_well"), [(1, True), (0, False)])
+def test_what_was_reached_since_the_look_before_under_an_earlier_leader_nobody_knows(
+    epoch: int, *, is_well: bool
+) -> None:
+    story = Story().at(1)
+    story.replica(2, Role.LEADER, end=7, high_watermark=7, isr=(2,))
+    story.at(2).replica(2, end=0, high_watermark=0, epoch=epoch)
+    _ahead(story, "high watermark", 8, 0)
+
+    assert (_texts(story) == []) is is_well
 
 
 def test_compaction_beyond_the_last_stable_offset_is_a_violation() -> None:

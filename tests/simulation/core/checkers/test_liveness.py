@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from simulation.core.checkers.liveness import check_liveness, lacks
 from simulation.core.samples import Role
-from tests.simulation.core.checkers.build import SECOND_US, Story
+from tests.simulation.core.checkers.build import SECOND_US, SIBLING, Story
 
 
 def _texts(story: Story) -> list[str]:
@@ -103,6 +103,20 @@ def test_a_topic_that_is_about_to_be_deleted_goes_unless_a_replica_is_offline() 
     assert _texts(story) == []
     story.partition(is_gone=True)
     assert _texts(story) == []
+
+
+def test_a_topic_whose_reassignment_waits_for_an_offline_replica_stays() -> None:
+    story = _story()
+    story.replica(1, Role.LEADER)
+    story.partition(is_deleted=True)
+    story.partition(tp=SIBLING, is_deleted=True, offline=(2,))
+    assert _texts(story) != []
+
+    story.partition(tp=SIBLING, is_deleted=True, offline=(2,), is_reassigned=True)
+    assert _texts(story) == []
+
+    story.partition(tp=SIBLING, is_deleted=True, is_reassigned=True)
+    assert _texts(story) != []
 
 
 def test_a_replica_that_is_about_to_be_taken_away_goes() -> None:

@@ -107,10 +107,10 @@ def test_a_broker_that_stops_cleanly_counts_as_offline_before_it_is_dead() -> No
     assert len(_told(story, AS_DECIDED._replace(offline=(1,)), 1)) == 1
 
 
-def _of_a_broker_that_begins() -> Story:
+def _of_a_broker_that_begins(*, offline: tuple[int, ...] = (2,)) -> Story:
     """The replica of broker 2 is offline since 5 s; it began anew a moment before 9 s."""
     story = _story().at(5)
-    story.partition(isr=(1,), offline=(2,))
+    story.partition(isr=(1,), offline=offline)
     story.at(9).samples.nodes += [
         NodeSample(0, "broker-2", is_up=True, boot=1),
         NodeSample(8 * SECOND_US, "broker-2", is_up=False),
@@ -121,6 +121,13 @@ def _of_a_broker_that_begins() -> Story:
 
 def test_a_broker_that_begins_has_its_log_dir_until_that_fails_again() -> None:
     assert _told(_of_a_broker_that_begins(), AS_DECIDED._replace(isr=(1,)), 1) == []
+
+
+def test_what_a_broker_was_before_it_began_is_dead_for_a_moment() -> None:
+    story = _of_a_broker_that_begins(offline=())
+    gone = AS_DECIDED._replace(isr=(1,), offline=(2,))
+    assert _told(story, gone, 1) == []
+    assert len(_told(story, gone._replace(offline=(1, 2)), 1)) == 1
 
 
 @pytest.mark.parametrize("told", [AS_DECIDED, AS_DECIDED._replace(isr=(1,), offline=(1,)), None])

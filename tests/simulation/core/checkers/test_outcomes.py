@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.core.checkers.outcomes import RecordOutcome, is_state_forgiven, outcomes_of
+from simulation.core.checkers.outcomes import (
+    RecordOutcome,
+    is_state_forgiven,
+    may_hang,
+    outcomes_of,
+)
 from simulation.core.history import Function, Order
 from simulation.core.samples import Damage, TopicSample
 from tests.simulation.core.checkers.build import TP
-from tests.simulation.core.checkers.transaction_story import TransactionStory
+from tests.simulation.core.checkers.transaction_story import TransactionStory, send
 
 
 def test_a_marker_ends_the_transaction_of_its_producer_alone() -> None:
@@ -53,3 +58,16 @@ def test_a_coordinator_whose_only_log_was_damaged_may_have_forgotten(topic: str)
     story.samples.damages.append(Damage(1, 1, "d1", "power cut"))
 
     assert is_state_forgiven(story.evidence)
+
+
+def test_a_transaction_may_hang_where_its_marker_may_be_lost() -> None:
+    """A power cut took the marker from the only member of the Isr (seed 721001)."""
+    story = TransactionStory()
+    story.partition(isr=(1,), replicas=(1,))
+    story.replica(1)
+    story.txn(send(1, 0))
+    assert not may_hang(story.evidence)
+    story.samples.damages.append(Damage(1, 1, "d1", "power cut"))
+
+    assert may_hang(story.evidence)
+    assert not is_state_forgiven(story.evidence)

@@ -31,6 +31,17 @@ def test_a_future_log_that_is_left_is_a_violation() -> None:
     assert _texts(story) == ["broker 2 has a future log of orders-0 in d2, and nothing moves"]
 
 
+def test_a_future_log_waits_where_a_replica_is_lost_with_its_partition() -> None:
+    for isr, offline, is_told in (((1,), (1,), False), ((2,), (1,), True), ((2,), (2,), True)):
+        story = Story()
+        story.partition(replicas=(1, 2), isr=isr, offline=offline)
+        story.log(1)
+        story.log(2)
+        story.log(1, log_dir="d2", is_future=True)
+
+        assert bool(_texts(story)) is is_told
+
+
 def test_two_current_logs_are_one_too_many() -> None:
     story = _story()
     story.log(2, log_dir="d1")

@@ -55,6 +55,19 @@ def test_records_go_that_are_older_than_retention_ms(at: float, is_old: bool) ->
     assert (_texts(story) == []) is is_old
 
 
+@pytest.mark.parametrize(("has_timestamps", "is_well"), [(False, True), (True, False)])
+def test_records_without_a_timestamp_go_with_their_segment(
+    *, has_timestamps: bool, is_well: bool
+) -> None:
+    story = Story()
+    _configured(story, retention_ms="3000")
+    _written(story)
+    story.at(2).send(10, offset=4, has_timestamps=has_timestamps)
+    _begins(story.at(4.5), 5)
+
+    assert (_texts(story) == []) is is_well
+
+
 @pytest.mark.parametrize(("size_bytes", "is_enough"), [(999, False), (1000, True), (-1, True)])
 def test_records_go_while_retention_bytes_stay(size_bytes: int, is_enough: bool) -> None:
     story = Story()
@@ -63,6 +76,17 @@ def test_records_go_while_retention_bytes_stay(size_bytes: int, is_enough: bool)
     _begins(story.at(2), 5, size_bytes=size_bytes)
 
     assert (_texts(story) == []) is is_enough
+
+
+@pytest.mark.parametrize(("end", "is_well"), [(10, False), (12, True)])
+def test_what_stayed_before_a_log_was_cut_nobody_knows(end: int, *, is_well: bool) -> None:
+    story = Story()
+    _configured(story, retention_bytes="1000")
+    _written(story)
+    story.at(2).replica(1, Role.LEADER, end=end, high_watermark=10)
+    _begins(story.at(3), 5, size_bytes=500)
+
+    assert (_texts(story) == []) is is_well
 
 
 def test_retention_takes_nothing_where_the_policy_is_to_compact() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 from simulation.core.checkers.unassigned import check_unassigned, still_hosted
 from simulation.core.history import Function, Order
 from simulation.core.samples import FaultSample, NodeSample, Role, SampleSource
-from tests.simulation.core.checkers.build import SECOND_US, TP, Story
+from tests.simulation.core.checkers.build import SECOND_US, SIBLING, TP, Story
 
 
 def _story() -> Story:
@@ -30,6 +30,14 @@ def test_the_log_of_a_deleted_topic() -> None:
     story = _story()
     story.at(6).partition(is_deleted=True)
     assert len(_texts(story.at(20))) == 1
+
+
+def test_the_log_of_a_topic_whose_deletion_waits_for_a_reassignment() -> None:
+    story = _story()
+    story.at(6).partition(is_deleted=True)
+    story.at(6).partition(tp=SIBLING, is_deleted=True, is_reassigned=True, offline=(2,))
+    assert _texts(story.at(20)) == []
+    assert list(still_hosted(story.samples)) == []
 
 
 def test_logs_of_replicas_that_are_or_were_there_just_now() -> None:

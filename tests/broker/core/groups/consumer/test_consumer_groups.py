@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from broker.core.groups.consumer.consumer_groups import existing
-from protocol.errors import KafkaError
+from protocol.errors import ErrorCode, KafkaError
 from tests.broker.core.groups.consumer.lab import GROUP, SESSION_MS, Lab, image_with
 
 
@@ -46,3 +46,16 @@ def test_timers_of_members_that_left_do_nothing() -> None:
 def test_a_group_that_is_not_there_is_said_so() -> None:
     with pytest.raises(KafkaError, match="Consumer group readers not found"):
         existing(None, GROUP)
+
+
+def test_who_is_refused_for_want_of_room_in_the_log_is_alive_all_the_same() -> None:
+    lab = Lab(image_with(orders=2, bills=2))
+    lab.beat("a")
+    lab.later(SESSION_MS - 1)
+    lab.batch_bytes_max = 80
+    refused = lab.refused("a", lab.epochs["a"], subscribed_topic_names=["bills"])
+    assert refused is ErrorCode.UNKNOWN_SERVER_ERROR
+    lab.later(SESSION_MS - 1)
+    assert list(lab.group.members) == ["a"]
+    lab.later(1)
+    assert list(lab.group.members) == []

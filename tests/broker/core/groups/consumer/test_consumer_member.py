@@ -29,6 +29,15 @@ def test_who_does_not_say_what_it_owns_may_own_more() -> None:
     assert not MEMBER.has_at_least(None)
 
 
+def test_states_are_stored_under_the_numbers_that_apache_kafka_reads() -> None:
+    assert [(state.name, state.value) for state in MemberState] == [
+        ("STABLE", 0),
+        ("UNREVOKED_PARTITIONS", 1),
+        ("UNRELEASED_PARTITIONS", 2),
+        ("UNKNOWN", 127),
+    ]
+
+
 def test_a_state_of_a_later_release_is_unknown() -> None:
     assert MemberState.stored(2) is MemberState.UNRELEASED_PARTITIONS
     assert MemberState.stored(3) is MemberState.UNKNOWN

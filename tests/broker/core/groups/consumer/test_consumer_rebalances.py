@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.broker.core.groups.consumer.lab import (
     GROUP,
     REBALANCE_MS,
@@ -36,6 +38,24 @@ def test_new_partitions_are_assigned_with_the_next_heartbeat() -> None:
     tell(lab.image, "orders", 3)
     assert lab.beat("a") == {"orders": [0, 1, 2]}
     assert epochs(lab) == (3, 3)
+
+
+@pytest.mark.parametrize("assignor", ["uniform", "range"])
+@pytest.mark.parametrize("others", [["orders"], ["orders", "bills"]], ids=["alike", "apart"])
+def test_partitions_that_a_topic_has_no_more_are_assigned_to_nobody(
+    assignor: str, others: list[str]
+) -> None:
+    """Its coordinator's image, or the controller's journal, is older (seed 741187)."""
+    lab = Lab(image_with(orders=6, bills=1))
+    wants = {"server_assignor": assignor}
+    lab.beat("a", subscribed_topic_names=["orders"], **wants)
+    lab.beat("b", subscribed_topic_names=others, **wants)
+    lab.settle("a", "b")
+    tell(lab.image, "orders", 6, leader=-2)
+    tell(lab.image, "orders", 2)
+    lab.settle("a", "b")
+    held = [index for member_id in ("a", "b") for index in lab.owned[member_id].get("orders", [])]
+    assert sorted(held) == [0, 1]
 
 
 def test_a_topic_that_comes_later_is_assigned_when_it_is_there() -> None:

@@ -65,6 +65,16 @@ def test_another_coordinator_loads_what_there_was() -> None:
     assert everything(lab.group) == before
 
 
+def test_who_left_is_gone_from_all_that_another_coordinator_loads() -> None:
+    lab = Lab()
+    lab.settle("a", "b")
+    lab.ask("b", -1)
+    before = everything(lab.group)
+    lab.restart()
+    assert everything(lab.group) == before
+    assert list(lab.group.targets) == ["a"]
+
+
 def test_a_group_that_ended_is_gone_when_it_is_loaded() -> None:
     lab = Lab()
     lab.beat("a")

@@ -1,0 +1,257 @@
+"""What is not compared, in one place: the values of an answer that differ from run to run.
+
+Every rule goes by the name of a field, or of a field in one API; docs/conform.md lists them for
+users. What no rule names is compared as it is.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, cast
+
+from conformance.core.script import Form
+from protocol.errors import Malformed
+from protocol.records.batch import MAGIC, BatchHeader, check_crc, iterate_batches
+
+PLACES: Final = {
+    "errorMessage": "text",
+    "batchIndexErrorMessage": "text",
+    "topicErrorMessage": "text",
+    "throttleTimeMs": "time",
+    "clusterId": "cluster",
+    "host": "host",
+    "clientHost": "host",
+    "port": "port",
+    "rack": "rack",
+    "logDir": "log dir",
+    "totalBytes": "bytes",
+    "usableBytes": "bytes",
+    "logAppendTimeMs": "time",
+    "transactionStartTimeMs": "time",
+    "finalizedFeaturesEpoch": "epoch",
+    "maxVersionLevel": "level",
+    "minVersionLevel": "level",
+    "heartbeatIntervalMs": "interval",
+    "nodeId": "a broker",
+    "controllerId": "a broker",
+    "brokerId": "a broker",
+    "coordinatorEpoch": "epoch",
+    "DescribeQuorum.leaderId": "a broker",
+    "DescribeQuorum.leaderEpoch": "epoch",
+    "DescribeQuorum.highWatermark": "offset",
+}
+"""Each becomes its word; null, negative and empty values stay."""
+ZERO_STAYS: Final = ("throttleTimeMs",)
+"""Of these, 0 stays: whether a client is to wait is compared, not how long."""
+EVEN_NULL: Final = ("rack",)
+"""Of these, null is replaced as well: the cluster may have none."""
+IDS: Final = {
+    "topicId": "topic id",
+    "producerId": "producer",
+    "currentTxnProducerId": "producer",
+    "memberId": "member",
+    "leader": "member",
+    "sessionId": "session",
+}
+"""Each becomes its word and a number, the same for the same value within a case."""
+BROKERS: Final = (
+    "leaderId",
+    "replicaNodes",
+    "isrNodes",
+    "offlineReplicas",
+    "replicas",
+    "addingReplicas",
+    "removingReplicas",
+    "eligibleLeaderReplicas",
+    "lastKnownElr",
+    "preferredReadReplica",
+)
+"""Ids of brokers become their place among the ids of the cluster."""
+UNORDERED: Final = (
+    "apiKeys",
+    "supportedFeatures",
+    "finalizedFeatures",
+    "isrNodes",
+    "offlineReplicas",
+    "configs",
+    "synonyms",
+    "members",
+    "brokers",
+    "credentialInfos",
+    "Metadata.topics",
+    "OffsetCommit.partitions",
+    "Produce.partitionResponses",
+    "AddPartitionsToTxn.resultsByPartition",
+    "DescribeTransactions.partitions",
+    "ListGroups.groups",
+    "DescribeLogDirs.results",
+    "DescribeLogDirs.topics",
+    "DescribeLogDirs.partitions",
+)
+"""Lists without a meaning in their order are sorted."""
+EACH_ONCE: Final = (
+    "brokers",
+    "DescribeLogDirs.results",
+    "DescribeQuorum.currentVoters",
+    "DescribeQuorum.observers",
+    "DescribeQuorum.nodes",
+)
+"""Lists whose length is that of the cluster: what is the same after all rules stands once."""
+OWN_ONLY: Final = {
+    "Metadata.topics": "name",
+    "ListGroups.groups": "groupId",
+    "DescribeLogDirs.topics": "name",
+    "ListTransactions.transactionStates": "transactionalId",
+    "ListPartitionReassignments.topics": "name",
+    "ListConfigResources.configResources": "resourceName",
+}
+"""Lists of all that the cluster has: what is not the case's own, and no error, is left out."""
+EMPTY_ONES: Final = {"DescribeLogDirs.results": "topics"}
+"""Lists in which what has nothing of the case's own is left out beside what has: a broker may have
+one log dir or many."""
+LEFT_OUT: Final = ("DescribeQuorum.currentVoters", "DescribeQuorum.observers")
+"""Lists that say how the cluster is made up."""
+CONFIG_VALUES: Final = ("DescribeConfigs", "CreateTopics")
+"""APIs whose ``value`` of a configuration is the cluster's own unless the topic set it."""
+_TOPIC_SOURCE: Final = 1
+_ZERO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+class Normal:
+    """The rules for the answers of one run of one case; it remembers which ids it has seen."""
+
+    def __init__(
+        self,
+        suffix: str,
+        broker_ids: Sequence[int],
+        announced: Mapping[int, tuple[int, int]] | None = None,
+    ) -> None:
+        self._suffix = suffix
+        self._drawn = re.compile(rf"-{re.escape(suffix)}(~\d+)?")
+        self._announced = announced or {}
+        self._brokers = {id_: index for index, id_ in enumerate(sorted(broker_ids), 1)}
+        self._ids: dict[tuple[str, Any], str] = {}
+        self._counts: dict[str, int] = {}
+
+    def body(self, api: str, form: Form) -> dict[str, Any]:
+        """Return the form of an answer as it is compared."""
+        return self._struct(api, form)
+
+    def know(self, field: str, value: Any) -> str:
+        """Return the name of an id; the next one if it was never seen."""
+        word = IDS[field]
+        if (word, value) not in self._ids:
+            self._counts[word] = self._counts.get(word, 0) + 1
+            self._ids[word, value] = f"<{word} {self._counts[word]}>"
+        return self._ids[word, value]
+
+    def text(self, value: str) -> str:
+        """Return a text without what was drawn for the run."""
+        return self._drawn.sub("", value)
+
+    def _struct(self, api: str, form: Form) -> dict[str, Any]:
+        values = {key: self._field(api, key, value) for key, value in form.items()}
+        if api in CONFIG_VALUES and "value" in form and form.get("configSource") != _TOPIC_SOURCE:
+            values["value"] = "<value>"
+            values.pop("configSource", None)
+        return values
+
+    def _field(self, api: str, key: str, value: Any) -> Any:
+        scoped = f"{api}.{key}"
+        if scoped in LEFT_OUT or (key == "apiKeys" and self._is_as_announced(value)):
+            return "<left out>"
+        if key in BROKERS and scoped not in PLACES:
+            return self._sorted(key, self._broker(value))
+        match value:
+            case list():
+                return self._list(api, key, cast("list[Any]", value))
+            case dict():
+                return self._struct(api, cast("Form", value))
+            case str() if key == "records":
+                return self._records(value)
+            case _:
+                return self._scalar(scoped, key, value)
+
+    def _is_as_announced(self, rows: list[Any]) -> bool:
+        """Whether versions are those that the run was told first: they are judged once."""
+        found = {row["apiKey"]: (row["minVersion"], row["maxVersion"]) for row in rows}
+        return found == self._announced and len(found) == len(rows)
+
+    def _scalar(self, scoped: str, key: str, value: Any) -> Any:
+        if key in EVEN_NULL:
+            return f"<{PLACES[key]}>"
+        if _is_unset(value) or (value == 0 and key in ZERO_STAYS):
+            return value
+        word = PLACES.get(scoped, PLACES.get(key))
+        if word is not None:
+            return f"<{word}>"
+        if key in IDS and not (key == "sessionId" and value == 0):
+            return self.know(key, value)
+        return self.text(value) if isinstance(value, str) else value
+
+    def _broker(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._broker(each) for each in cast("list[Any]", value)]
+        return f"<broker {self._brokers[value]}>" if value in self._brokers else value
+
+    def _sorted(self, key: str, value: Any) -> Any:
+        if key in UNORDERED and isinstance(value, list):
+            return sorted(cast("list[Any]", value), key=str)
+        return value
+
+    def _list(self, api: str, key: str, value: list[Any]) -> list[Any]:
+        scoped = f"{api}.{key}"
+        name = OWN_ONLY.get(scoped)
+        if name is not None:
+            value = [each for each in value if self._is_looked_at(each, name)]
+        items = [self._field(api, f"{key}[]", each) for each in value]
+        if key in UNORDERED or scoped in UNORDERED:
+            items.sort(key=_order)
+        if key in EACH_ONCE or scoped in EACH_ONCE:
+            items = list({_order(each): each for each in items}.values())
+        return _without_empty(items, EMPTY_ONES[scoped]) if scoped in EMPTY_ONES else items
+
+    def _is_looked_at(self, element: Any, name: str) -> bool:
+        own = self._suffix in str(element.get(name) or "")
+        return own or element.get("errorCode", 0) != 0
+
+    def _records(self, value: str) -> Any:
+        data = base64.b64decode(value)
+        try:
+            if data and data[16] == MAGIC:
+                return [self._batch(data, at, head) for at, head in iterate_batches(data)]
+        except (Malformed, IndexError):
+            return {"unreadable": value}
+        return {"messageSet": value}
+
+    def _batch(self, data: bytes, at: int, head: BatchHeader) -> dict[str, Any]:
+        form: dict[str, Any] = dict(head._asdict())
+        form["crc"] = "right" if check_crc(data, at, head) else "wrong"
+        if head.producer_id >= 0:
+            form["producer_id"] = self.know("producerId", head.producer_id)
+        if head.is_control or head.is_log_append_time:
+            for name in ("base_timestamp", "max_timestamp"):
+                form[name] = "<time>"
+        else:
+            body = data[at + 61 : at + head.size_bytes]
+            form["records"] = base64.b64encode(body).decode()
+        return form
+
+
+def _without_empty(items: list[Any], name: str) -> list[Any]:
+    """Leave out what has no ``name`` and no error, where something has."""
+    full = [each for each in items if each[name] or each["errorCode"]]
+    return full or items
+
+
+def _is_unset(value: Any) -> bool:
+    if value is None or isinstance(value, bool):
+        return True
+    return value < 0 if isinstance(value, int) else value in ("", _ZERO_ID)
+
+
+def _order(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,191 @@
+"""What a broker promises of fetch sessions and throttles, as leader and as follower.
+
+Source: FetchSession.scala, FetchSessionHandler.java (KIP-227), ReplicationQuotaManager.scala
+(KIP-73), RackAwareReplicaSelector.java (KIP-392).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from broker.core import closest_replica as closest
+from broker.core import replication_quota as quotas
+from broker.core.fetch_session import (
+    FetchContext,
+    FetchedPart,
+    FetchRequestHead,
+    FetchSessions,
+    PartAnswer,
+    SessionKey,
+    session_key,
+)
+from broker.core.follower_session import FollowerSession, SessionRequest
+from broker.core.partition import Partition
+from broker.core.replication_quota import ReplicationQuota
+from protocol.errors import ErrorCode, KafkaError
+from simulation.contracts.contract import Broken, of_function, of_method
+
+Sessions: TypeAlias = "FetchSessions[Any]"
+Context: TypeAlias = "FetchContext[Any]"
+Following: TypeAlias = "FollowerSession[Any]"
+"""Any: what is fetched is named by the engine."""
+_LOST: Final = frozenset(
+    {
+        ErrorCode.FETCH_SESSION_ID_NOT_FOUND,
+        ErrorCode.INVALID_FETCH_SESSION_EPOCH,
+        ErrorCode.FETCH_SESSION_TOPIC_ID_ERROR,
+        ErrorCode.UNKNOWN_TOPIC_ID,
+        ErrorCode.INCONSISTENT_TOPIC_ID,
+    }
+)
+
+
+@of_method(FetchSessions, "open")
+def open_session(
+    sessions: Sessions,
+    head: FetchRequestHead,
+    parts: list[Any],
+    *,
+    forgotten: Iterable[SessionKey] = (),
+    now_ms: int,
+) -> Generator[None, Context, Broken]:
+    """A fetch reads what its session was last asked for, but for what it forgets.
+
+    One without a session reads what it names.
+    """
+    is_full = head.session_epoch in {0, -1}
+    named = [session_key(part.tp, part.topic_id) for part in parts]
+    dropped = list(forgotten)
+    try:
+        context = yield
+    except KafkaError as error:
+        return f"a full fetch is refused: {error}" if is_full else None
+    keys = [session_key(part.tp, part.topic_id) for part in context.parts]
+    if is_full:
+        return None if keys == named and not context.is_incremental else f"{named}: {keys}"
+    if len(set(keys)) != len(keys) or set(dropped) & set(keys):
+        return f"it reads {keys}, forgotten are {dropped}"
+    asked = {key: part for key, part in zip(named, parts, strict=True) if key not in dropped}
+    read = dict(zip(keys, context.parts, strict=True))
+    wrong = [key for key, part in asked.items() if read.get(key) is not part]
+    return f"{wrong} are not read as asked" if wrong else None
+
+
+@of_method(FetchContext, "answer")
+def answer(
+    context: Context, results: Sequence[PartAnswer]
+) -> Generator[None, tuple[int, Iterable[tuple[FetchedPart, PartAnswer]]], Broken]:
+    """What has records or an error, or sends its reader elsewhere, is answered."""
+    parts, is_incremental = list(context.parts), context.is_incremental
+    news = [index for index, result in enumerate(results) if _is_news(result)]
+    _, told = yield
+    if not is_incremental:
+        return None
+    answered = [id(part) for part, _ in told]
+    left_out = [parts[index].tp for index in news if id(parts[index]) not in answered]
+    return f"{left_out} are left out" if left_out else None
+
+
+def _is_news(result: PartAnswer) -> bool:
+    return (
+        result.records_size_bytes > 0
+        or result.error_code != ErrorCode.NONE
+        or result.diverging_epoch is not None
+        or result.preferred_read_replica >= 0
+    )
+
+
+@of_method(FollowerSession, "next_request")
+def next_request(
+    session: Following,
+    wanted: Mapping[Any, object],
+    changed: Iterable[Any],
+    dropped: Iterable[Any],
+) -> Generator[None, SessionRequest[Any], Broken]:
+    """A full request names all that is wanted, another one what changed and what is not."""
+    is_incremental = session.is_incremental
+    moved, gone = list(changed), list(dropped)
+    request = yield
+    if (request.session_epoch > 0) is not is_incremental:
+        return f"{request} is incremental: {is_incremental}"
+    sent = [key for key in moved if key in wanted] if is_incremental else list(wanted)
+    if request.send != sent:
+        return f"{request.send} are named, not {sent}"
+    kept = [key for key in request.forget if key in wanted or key not in gone]
+    return f"{kept} are wanted and forgotten" if kept else None
+
+
+@of_method(FollowerSession, "answered")
+def answered(session: Following, error_code: int, session_id: int) -> Generator[None, bool, Broken]:
+    """A session that its leader does not know is begun anew, any other goes on."""
+    was_incremental = session.is_incremental
+    goes_on = yield
+    if goes_on is not (error_code == ErrorCode.NONE):
+        return f"error {error_code}, it goes on: {goes_on}"
+    if goes_on:
+        is_right = session.is_incremental is (was_incremental or session_id > 0)
+    else:
+        is_right = session.is_incremental is (was_incremental and error_code not in _LOST)
+    return None if is_right else f"error {error_code}: is incremental {session.is_incremental}"
+
+
+@of_function(closest.closest_replica)
+def closest_replica(
+    partition: Partition,
+    *,
+    client_rack: str,
+    fetch_offset: int,
+    rack_of: Callable[[int], str | None],
+) -> Generator[None, int, Broken]:
+    """A reader is sent to a member of the Isr in its rack that has the offset, never elsewhere."""
+    chosen = yield
+    there = {
+        replica: follower
+        for replica, follower in partition.followers.items()
+        if replica in partition.isr.isr and rack_of(replica) == client_rack
+        if follower.log_start_offset <= fetch_offset <= follower.log_end_offset
+    }
+    is_asked = client_rack and partition.is_leader and rack_of(partition.broker_id) != client_rack
+    if not is_asked or not there:
+        return None if chosen == -1 else f"rack {client_rack!r} is sent to {chosen}"
+    furthest = max(follower.log_end_offset for follower in there.values())
+    if all(replica != chosen or one.log_end_offset < furthest for replica, one in there.items()):
+        return f"{client_rack} is sent to {chosen}, in its rack are {there}"
+    return None
+
+
+@of_function(quotas.is_throttled_replica)
+def is_throttled_replica(
+    entries: Sequence[str], *, partition: int, broker_id: int
+) -> Generator[None, bool, Broken]:
+    """A replica is throttled where the list names it, or all."""
+    is_throttled = yield
+    named = [tuple(map(int, each.split(":"))) for each in entries if each != "*"]
+    wanted = len(named) < len(entries) or (partition, broker_id) in named
+    return None if is_throttled is wanted else f"{partition}:{broker_id} in {list(entries)}"
+
+
+@of_method(ReplicationQuota, "record")
+def record(quota: ReplicationQuota, size_bytes: int, now_ms: int) -> Generator[None, None, Broken]:
+    """What was transferred is to be paid for at the limit."""
+    room = quota.room_bytes(now_ms)
+    yield
+    after = quota.room_bytes(now_ms)
+    if not quota.is_limited or size_bytes <= 0:
+        return None
+    window = quota.limit_bytes_per_second * 11 + 1
+    if after > max(room - size_bytes, -window) + 1:
+        return f"{size_bytes} bytes leave {after} of {room} to transfer"
+    return None
+
+
+@of_method(ReplicationQuota, "is_exceeded")
+def is_exceeded(quota: ReplicationQuota, now_ms: int) -> Generator[None, bool, Broken]:
+    """A transfer waits while more was transferred than the limit lets through, and only then."""
+    waits = yield
+    room = quota.room_bytes(now_ms)
+    if not quota.is_limited:
+        return "there is no limit, and it waits" if waits else None
+    is_right = room == 0 or waits is (room < 0)  # a part of a byte shows as none
+    return None if is_right else f"{room} bytes are left, it waits: {waits}"

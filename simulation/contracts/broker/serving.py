@@ -1,0 +1,141 @@
+"""What a leader's engine promises to those who fetch, and of the changes of an Isr that it reports.
+
+Source: ReplicaManager.scala readFromLog, Partition.scala handleAlterPartitionUpdate; KIP-320,
+KIP-392, KIP-497.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from broker.engine.log.logs import Logs
+from broker.engine.move.moves import Moves
+from broker.engine.replica import Replica
+from broker.engine.serve.fetch import Fetches
+from broker.engine.serve.isr_reporter import IsrReporter, LedReplica, _Sent
+from broker.engine.serve.reading import Reading
+from broker.engine.types import FetchPart, FetchResult
+from protocol.errors import ErrorCode
+from protocol.ids import ZERO_UUID
+from protocol.messages.control import AlterPartitionResponsePartitionData
+from simulation.contracts.contract import Broken, of_method
+
+
+def _refusal(reading: Reading, replica: Replica, part: FetchPart) -> ErrorCode:
+    """Return why this replica is not the one that is meant."""
+    partition = replica.partition
+    code = partition.check_leader_epoch(part.current_leader_epoch)
+    if reading.params.leader_only:
+        code = partition.check_leader(part.current_leader_epoch)
+    is_another = part.topic_id not in {ZERO_UUID, replica.topic_id}
+    if code is ErrorCode.NONE and is_another:
+        return ErrorCode.INCONSISTENT_TOPIC_ID
+    return code
+
+
+@of_method(Fetches, "_look")
+def look(
+    fetches: Fetches, reading: Reading, index: int, *, is_first: bool
+) -> Generator[None, FetchResult, Broken]:
+    """Only the replica that is meant is read, within its log, and tells where that stands.
+
+    What is refused is answered at once.
+    """
+    part = reading.parts[index]
+    replica = fetches._state.hosted.online_replica(part.tp)  # noqa: SLF001 -- nothing public has it
+    wanted = fetches._state.absence(part.tp)  # noqa: SLF001 -- as above
+    if replica is not None:
+        wanted = _refusal(reading, replica, part)
+    result = yield
+    if result.error_code is not ErrorCode.NONE and not reading.has_news:
+        return f"{result.error_code.name} for {part.tp} waits"
+    if replica is None or wanted is not ErrorCode.NONE:
+        is_right = result.error_code is wanted
+        return None if is_right else f"{part} is answered {result.error_code.name}, not {wanted}"
+    if result.error_code is not ErrorCode.NONE:
+        return None
+    return _misread(reading, replica, part, result)
+
+
+def _misread(reading: Reading, replica: Replica, part: FetchPart, result: FetchResult) -> Broken:
+    """Say what is wrong with an answer without an error."""
+    partition = replica.partition
+    told = (result.high_watermark, result.last_stable_offset, result.log_start_offset)
+    stands = (partition.high_watermark, partition.last_stable_offset, partition.log_start_offset)
+    if told != stands:
+        return f"{part.tp} stands at {stands}, told is {told}"
+    is_sent_on = result.diverging_epoch is not None or result.preferred_read_replica >= 0
+    is_within = partition.log_start_offset <= part.fetch_offset <= partition.log_end_offset
+    if not is_within and not is_sent_on:
+        return f"{part.tp} is read from {part.fetch_offset}: {stands}"
+    if is_sent_on and (result.records_size_bytes or not reading.has_news):
+        return f"who reads {part.tp} is sent on, and gets {result}"
+    return None
+
+
+@of_method(IsrReporter, "propose")
+def propose(reporter: IsrReporter, replica: LedReplica) -> Generator[None, None, Broken]:
+    """What is proposed is told to the controller."""
+    yield
+    key = (replica.topic_id, replica.tp.partition)
+    is_told = reporter._wanted.get(key) is replica and reporter._wake.is_set()  # noqa: SLF001
+    return None if is_told else f"the Isr of {replica.tp} is told to nobody"
+
+
+@of_method(IsrReporter, "_take")
+def take(
+    reporter: IsrReporter, sent: _Sent, answer: AlterPartitionResponsePartitionData
+) -> Generator[None, bool, Broken]:
+    """An answer counts in the leader epoch in which it was asked for, and not later."""
+    partition = sent.replica.partition
+    before = partition.isr
+    is_late = partition.leader_epoch != sent.leader_epoch or not partition.is_leader
+    is_answered = yield
+    if is_late:
+        is_kept = partition.isr is before and is_answered
+        return None if is_kept else f"{before} of {sent.replica.tp} becomes {partition.isr}"
+    if answer.error_code == ErrorCode.NONE:
+        is_new = answer.leader_epoch <= sent.leader_epoch
+        is_new = is_new and answer.partition_epoch >= before.partition_epoch
+        if is_new and partition.isr.isr != tuple(answer.isr):
+            return f"{answer} leaves {partition.isr} of {sent.replica.tp}"
+    return None
+
+
+@of_method(Logs, "raise_log_start")
+def raise_log_start(_: Logs, replica: Replica, offset: int) -> Generator[None, None, Broken]:
+    """A deletion is written down at once, and reaches the copy that is made of its log."""
+    before = replica.partition.log_start_offset
+    yield
+    start = replica.partition.log_start_offset
+    if replica.is_ended or start == before:
+        return None
+    if replica.log_start_write is None or replica.kept_log_start > before:
+        return f"the start of {replica.tp} goes from {before} to {start} and is not written down"
+    future = None if replica.future is None else replica.future.log
+    if future is None or not future.dir.is_online:
+        return None
+    copied = future.positions
+    if copied.log_start_offset < start <= copied.log_end_offset:
+        return f"{replica.tp} begins at {start}, its copy at {copied.log_start_offset}"
+    return None
+
+
+@of_method(Moves, "_end")
+def end(moves: Moves, replica: Replica) -> Generator[None, object, Broken]:
+    """A replica whose move has ended is cleaned again, and no mover works on it.
+
+    Nothing is said of one that has none: its mover may be about to see that the move is done.
+    """
+    moved = replica.future is not None
+    yield
+    if not moved:
+        return None
+    if replica.future is not None:
+        return f"{replica.tp} moves still"
+    if moves.state.cleaning_pauses.is_paused(replica.tp):
+        return f"{replica.tp} is not cleaned any more"
+    has_mover = moves._mover(replica.tp).has(replica.tp)  # noqa: SLF001 -- nothing public has it
+    return f"{replica.tp} is still copied" if has_mover else None

@@ -1,0 +1,267 @@
+"""What rules of the broker and the controller promise, checked at each call in the simulated world.
+
+Checkers see what a cluster shows, and much of what a wrong rule does shows late or never. A
+contract stands at the rule itself: it looks at what the rule was given, then at what came of it,
+and says what of that breaks the promise. It restates the promise, not the code. This file has what
+a contract is and puts contracts around rules; it knows none, ``simulation.contracts.table`` does.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import wraps
+from types import FunctionType, TracebackType
+from typing import Any, Final, TypeAlias, TypeVar, cast
+
+import broker
+import controller
+from simulation.core.checkers.evidence import Violation
+from simulation.loop_time import loop_now_us
+
+T = TypeVar("T")
+NAME: Final = "contracts"
+ROOMS: Final = (f"{broker.__name__}.", f"{controller.__name__}.")
+"""Where functions are watched: the modules that have them by name."""
+_TOLD_MAX: Final = 3
+"""Of one contract in one run: what is broken once is broken at every call."""
+
+Broken: TypeAlias = "str | None"
+"""What was promised and does not hold, with the values; None: all holds."""
+# Any: what a rule takes and returns is its own; a contract names the types it knows.
+Promise: TypeAlias = Callable[..., Generator[None, Any, Broken]]
+"""A generator function with the parameters of the rule.
+
+It keeps what it needs of the state before, yields once, gets what the rule returned, and returns
+what is broken. What a rule raises is raised at the ``yield``; who does not catch it says that
+nothing is broken by it. It changes nothing.
+"""
+
+Invariant: TypeAlias = Callable[[Any], Broken]
+"""Says what of an object is as it must never be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """A promise, and the rule that gives it."""
+
+    owner: type | None
+    """The class of a method or property; None: the rule is a function of a module."""
+    rule: Callable[..., Any] | str
+    """The function, or the name of the method."""
+    promise: Promise
+
+    @property
+    def text(self) -> str:
+        """What is promised: the first line of its docstring."""
+        return (inspect.getdoc(self.promise) or "").partition("\n")[0].rstrip(".")
+
+    @property
+    def name(self) -> str:
+        """The rule, as people call it."""
+        if self.owner is not None:
+            return f"{self.owner.__name__}.{self.rule}"
+        assert isinstance(self.rule, FunctionType)
+        return f"{self.rule.__module__.rpartition('.')[2]}.{self.rule.__name__}"
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function as its module has it now."""
+        assert isinstance(self.rule, FunctionType)
+        return vars(sys.modules[self.rule.__module__])[self.rule.__name__]
+
+
+def tables_of(rooms: tuple[str, ...] = ROOMS) -> Iterator[dict[Any, Any]]:
+    """Give the names of each module of the rooms, and the tables among what it names."""
+    for module_name, module in sorted(sys.modules.items()):
+        if module_name.startswith(rooms):
+            names = vars(module)
+            yield names
+            for one in list(names.values()):
+                if type(one) is dict:
+                    yield cast("dict[Any, Any]", one)
+
+
+def of_method(owner: type, method: str) -> Callable[[Promise], Contract]:
+    """Make a promise the contract of a method, of a class or of what it makes, or of a property."""
+    return lambda promise: Contract(owner, method, promise)
+
+
+def of_function(rule: Callable[..., Any]) -> Callable[[Promise], Contract]:
+    """Make a promise the contract of a function."""
+    return lambda promise: Contract(None, rule, promise)
+
+
+def invariant(owner: type, *methods: str) -> Callable[[Invariant], tuple[Contract, ...]]:
+    """Make a sentence about an object a contract of all methods that may break it."""
+
+    def contracts(holds: Invariant) -> tuple[Contract, ...]:
+        @wraps(holds)
+        def promise(subject: object, *_: object, **__: object) -> Generator[None, object, Broken]:
+            yield
+            return holds(subject)
+
+        return tuple(Contract(owner, method, promise) for method in methods)
+
+    return contracts
+
+
+class Contracts:
+    """Puts contracts around their rules while it is entered, and gathers what is broken."""
+
+    def __init__(
+        self,
+        contracts: Sequence[Contract],
+        *,
+        now_us: Callable[[], int] = loop_now_us,
+        rooms: tuple[str, ...] = ROOMS,
+        on_broken: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.found: list[Violation] = []
+        self.met: Counter[str] = Counter()
+        """Name of a contract -> how many calls of its rule it has looked at."""
+        self._contracts = contracts
+        self._now_us = now_us
+        self._rooms = rooms
+        self._on_broken = on_broken
+        self._told: Counter[str] = Counter()
+        self._undone = ExitStack()
+
+    def __enter__(self) -> Contracts:
+        functions: dict[int, Callable[..., Any]] = {}
+        for contract in self._contracts:
+            if contract.owner is not None:
+                self._watch_method(contract, contract.owner)
+            else:
+                rule = contract.function
+                functions[id(rule)] = self._watched(contract, functions.get(id(rule), rule))
+        self._watch_functions(functions)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._undone.close()
+
+    def _watch_method(self, contract: Contract, owner: type) -> None:
+        name = str(contract.rule)
+        before = inspect.getattr_static(owner, name)
+        watched: object
+        if isinstance(before, property):
+            assert before.fget is not None
+            watched = property(self._watched(contract, before.fget))
+        elif isinstance(before, classmethod):
+            maker = cast("classmethod[Any, ..., object]", before)
+            watched = classmethod(self._watched(contract, maker.__func__))
+        else:
+            watched = self._watched(contract, before)
+        is_own = name in vars(owner)
+        setattr(owner, name, watched)
+        if is_own:
+            self._undone.callback(setattr, owner, name, before)
+        else:
+            self._undone.callback(delattr, owner, name)
+
+    def _watch_functions(self, watched: Mapping[int, Callable[..., Any]]) -> None:
+        """Put them wherever a module has the function; ``watched`` is by its identity.
+
+        By its own name, or in a table of rules, such as that of what answers which request.
+        """
+        for table in tables_of(self._rooms):
+            for name, value in list(table.items()):
+                if id(value) in watched:
+                    table[name] = watched[id(value)]
+                    self._undone.callback(table.__setitem__, name, value)
+
+    def _watched(self, contract: Contract, rule: Callable[..., T]) -> Callable[..., T]:
+        if inspect.iscoroutinefunction(rule):
+            return cast("Callable[..., T]", self._awaited(contract, rule))
+        name = contract.name
+
+        @wraps(rule)
+        def watched(*args: Any, **kwargs: Any) -> T:  # the rule's own
+            self.met[name] += 1
+            promise = contract.promise(*args, **kwargs)
+            if not self._begins(contract, promise):
+                return rule(*args, **kwargs)
+            try:
+                result = rule(*args, **kwargs)
+            except Exception as error:
+                self._ends(contract, promise.throw, error)
+                raise
+            self._ends(contract, promise.send, result)
+            return result
+
+        return watched
+
+    def _awaited(
+        self, contract: Contract, rule: Callable[..., Awaitable[T]]
+    ) -> Callable[..., Awaitable[T]]:
+        """Look at a rule that waits: before it begins, and when it is over."""
+        name = contract.name
+
+        @wraps(rule)
+        async def watched(*args: Any, **kwargs: Any) -> T:  # the rule's own
+            self.met[name] += 1
+            promise = contract.promise(*args, **kwargs)
+            if not self._begins(contract, promise):
+                return await rule(*args, **kwargs)
+            try:
+                result = await rule(*args, **kwargs)
+            except Exception as error:
+                self._ends(contract, promise.throw, error)
+                raise
+            self._ends(contract, promise.send, result)
+            return result
+
+        return watched
+
+    def _begins(self, contract: Contract, promise: Generator[None, Any, Broken]) -> bool:
+        """Have it keep what it needs; False: it has nothing to say of this call."""
+        try:
+            next(promise)
+        except StopIteration as end:
+            self._tell(contract, end.value)
+            return False
+        except Exception as error:  # noqa: BLE001 - a wrong state may raise anything
+            self._tell(contract, f"it cannot be asked before: {error!r}")
+            return False
+        return True
+
+    # Any: what the rule returned or raised.
+    def _ends(self, contract: Contract, go_on: Callable[[Any], None], came: Any) -> None:
+        try:
+            go_on(came)
+        except StopIteration as end:
+            if end.value is not None:
+                self._tell(contract, end.value)
+        except Exception as error:  # noqa: BLE001 - a wrong result may raise anything
+            if error is not came:
+                self._tell(contract, f"it cannot be asked after: {error!r}")
+        else:
+            raise AssertionError(f"the contract of {contract.name} yields twice")
+        finally:
+            # The traceback of what was raised has this frame: with its names, a circle.
+            del go_on, came
+
+    def _tell(self, contract: Contract, broken: Broken) -> None:
+        if broken is None:
+            return
+        self._told[contract.name] += 1
+        if not self.found:
+            self._on_broken()
+        if self._told[contract.name] <= _TOLD_MAX:
+            self.found.append(
+                Violation(
+                    NAME,
+                    self._now_us(),
+                    f"{contract.name} breaks its promise ({contract.text}): {broken}",
+                )
+            )

@@ -1,0 +1,172 @@
+"""What a controller promises that has just begun: to hear the brokers first, and go on above them.
+
+Kafka has no such case: its journal is replicated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from typing import Any, NamedTuple
+
+from controller.core import catch_up, hearing
+from controller.core.effects import Answer
+from controller.core.events import RequestArrived, Tick
+from controller.core.run_state import Hearing
+from controller.core.state import ClusterState, Partition
+from controller.core.step import Step
+from protocol.errors import ErrorCode
+from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition
+from protocol.messages.journal import JournalReport, ReportedReplica, asks_for_replicas, report_of
+from protocol.messages.lifecycle import BrokerHeartbeatRequest
+from simulation.contracts.contract import Broken, of_function
+from simulation.contracts.controller.cluster_facts import alive, partitions
+
+Reports = Mapping[int, JournalReport]
+
+
+class _Journal(NamedTuple):
+    """How far a journal is, before the epoch of this controller begins."""
+
+    journal_id: bytes
+    controller_epoch: int
+    number: int
+    starts: dict[int, int]
+
+    def lacks(self, report: JournalReport) -> bool:
+        """Tell whether a broker has heard of what is not in it."""
+        if bytes(report.journal_id) not in {ZERO_UUID, self.journal_id}:
+            return True
+        if bytes(report.journal_id) != self.journal_id:
+            return False
+        ends = [number for epoch, number in self.starts.items() if epoch > report.controller_epoch]
+        end = min(ends) if ends else self.number
+        return report.controller_epoch > self.controller_epoch or report.journal_number > end
+
+
+def _journal(state: ClusterState) -> _Journal:
+    return _Journal(
+        state.journal_id, state.controller_epoch, state.journal_number, dict(state.epoch_starts)
+    )
+
+
+@of_function(hearing.take)
+def take(
+    step: Step, heard: Hearing, event: RequestArrived
+) -> Generator[None, list[RequestArrived], Broken]:
+    """A controller acts once all are heard; with their replicas, where its journal is behind."""
+    journal, awaited = _journal(step.state), list(heard.awaited)
+    before = dict(step.run.reports)
+    told = {each for each, report in before.items() if report.topics is not None}
+    yield
+    after = step.run.reports
+    broker_id = _who_beats(step, event)
+    if broker_id is not None and after.get(broker_id) is before.get(broker_id):
+        return f"broker {broker_id} was heard, and that is forgotten"
+    for each in [each for each in after if after[each] is not before.get(each)]:
+        report = report_of(event.request)
+        if report is None or report.topics is not None:
+            told.add(each)
+    is_behind = any(map(journal.lacks, after.values()))
+    missing = [each for each in awaited if each not in (told if is_behind else after)]
+    acts = step.run.hearing is None
+    if acts is bool(missing):
+        return f"acts: {acts}, not heard are {missing} of {awaited}, behind: {is_behind}"
+    return _unasked(step, event, missing)
+
+
+def _who_beats(step: Step, event: RequestArrived) -> int | None:
+    """Return whose heartbeat it is; None: nobody's who is registered so."""
+    request = event.request
+    if not isinstance(request, BrokerHeartbeatRequest):
+        return None
+    known = step.state.brokers.get(request.broker_id)
+    is_current = known is not None and known.broker_epoch == request.broker_epoch
+    return request.broker_id if is_current else None
+
+
+def _unasked(step: Step, event: RequestArrived, missing: list[int]) -> Broken:
+    """Who has to tell its replicas yet is asked for them."""
+    request = event.request
+    if not isinstance(request, BrokerHeartbeatRequest) or request.broker_id not in missing:
+        return None
+    # Any: an answer to a heartbeat.
+    answers: list[Any] = [
+        each.response
+        for each in step.effects
+        if isinstance(each, Answer) and each.token == event.token
+    ]
+    is_asked = all(each.error_code != ErrorCode.NONE or asks_for_replicas(each) for each in answers)
+    return None if is_asked else f"broker {request.broker_id} is not asked for its replicas"
+
+
+@of_function(hearing.expire)
+def expire(
+    step: Step, heard: Hearing, event: Tick
+) -> Generator[None, list[RequestArrived], Broken]:
+    """A controller waits a session for brokers, no longer; who was not heard is dead then."""
+    due_ms, reports = heard.deadline_ms, dict(step.run.reports)
+    before = alive(step.state)
+    is_late = step.now_ms > event.due_ms + step.settings.heartbeat_interval_ms
+    yield
+    acts = step.run.hearing is None
+    if acts is not (not is_late and step.now_ms >= due_ms):
+        return f"acts: {acts} at {step.now_ms}, due was {due_ms}, late: {is_late}"
+    wanted = [each for each in before if not acts or each in reports]
+    dead = [each for each in before if acts and each not in reports]
+    if [each for each in dead if each in alive(step.state)]:
+        return f"{dead} were not heard, alive are {alive(step.state)}"
+    return None if set(wanted) <= set(alive(step.state)) else f"alive are {alive(step.state)}"
+
+
+@of_function(catch_up.learn)
+def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[TopicPartition], Broken]:
+    """What brokers know better is gone on with above all epochs that they know.
+
+    A broker that is a replica by them is to delete nothing, nor is one that was a replica before.
+    Where no leader tells of its Isr, those are in it that have the longest log of all replicas.
+    """
+    deleting = {tp: None for tps in step.state.removed.values() for tp in tps}
+    epochs = {tp: one.leader_epoch for tp, one, _ in partitions(step.state)}
+    ids = {name: topic.topic_id for name, topic in step.state.topics.items()}
+    claims = list(_claims(reports))
+    yield
+    for tp, topic_id, replica in claims:
+        one, before = step.state.find(tp), epochs.get(tp, NO_EPOCH)
+        is_own = topic_id in {ZERO_UUID, ids.get(tp.topic)}
+        if one is None or not is_own or before == NO_EPOCH:
+            continue
+        if replica.leader_epoch > before and replica.leader_epoch >= one.leader_epoch:
+            return f"{tp} goes on as {one}, known is {replica}, lost are {lost}"
+        due = [each for each, tps in step.state.removed.items() if tp in tps]
+        if due and (tp not in deleting or any(each in replica.replicas for each in due)):
+            return f"{tp} is to be deleted by {due}, and was by {replica.replicas}"
+        if one.leader_epoch > before and (shorter := _shorter(tp, one, reports)):
+            return f"{shorter} are in the Isr of {tp}, and have not the longest log: {one}"
+    return None
+
+
+def _shorter(tp: TopicPartition, one: Partition, reports: Reports) -> list[int]:
+    """Return who is in the Isr without the longest log, where all are there and nobody knows it."""
+    told = {
+        broker_id: replica
+        for broker_id, report in reports.items()
+        for found, _, replica in _claims({broker_id: report})
+        if found == tp
+    }
+    newest = max((each.leader_epoch, each.partition_epoch) for each in told.values())
+    leaders = [
+        each
+        for each, replica in told.items()
+        if replica.leader == each and (replica.leader_epoch, replica.partition_epoch) == newest
+    ]
+    if leaders or not all(each in told for each in one.replicas):
+        return []
+    ends = {each: (told[each].log_epoch, told[each].log_end_offset) for each in one.replicas}
+    return [each for each in one.isr if ends.get(each) != max(ends.values())]
+
+
+def _claims(reports: Reports) -> Generator[tuple[TopicPartition, bytes, ReportedReplica]]:
+    for report in reports.values():
+        for topic in report.topics or ():
+            for replica in topic.replicas:
+                yield TopicPartition(topic.name, replica.partition), topic.topic_id, replica

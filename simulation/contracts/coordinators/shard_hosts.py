@@ -1,0 +1,174 @@
+"""What runs the shards of coordinators promises: nothing is told before the log has it.
+
+Source: CoordinatorRuntime, CoordinatorLoaderImpl, PartitionWriter; KIP-848.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator, Sequence
+from typing import Any
+
+from broker.coordinators.groups import CoordinatorRelay
+from broker.coordinators.shard_host import ShardHost
+from broker.coordinators.shards import Shards
+from broker.coordinators.transactions import Transactions
+from broker.core.coordination import Decided, Waiter
+from broker.core.groups.group_shard import GroupShard
+from broker.core.transaction_state.shard import MarkersDue, TransactionShard
+from broker.engine.serve.produce import BegunProduce
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from simulation.contracts.contract import Broken, of_method
+
+
+def _open(host: ShardHost[Any], waiters: Sequence[Waiter]) -> dict[Waiter, asyncio.Future[Any]]:
+    """Return those of them that are not answered."""
+    found = {each: host._waiting.get(each) for each in waiters}  # noqa: SLF001 -- nothing public has it
+    return {each: future for each, future in found.items() if future and not future.done()}
+
+
+@of_method(ShardHost, "take")
+def take(host: ShardHost[Any], decided: Decided) -> Generator[None, None, Broken]:
+    """Who is answered is answered after all that was decided before, when the log has it."""
+    waiting = _open(host, [each.waiter for each in decided.answers])
+    is_behind = bool(decided.records or host._unwritten or host._in_flight)  # noqa: SLF001 -- as above
+    yield
+    answered = [each for each, future in waiting.items() if future.done()]
+    if is_behind and answered:
+        return f"{host.tp}: {answered} are answered before the log has all"
+    if not is_behind and len(answered) < len(waiting):
+        return f"{host.tp}: {list(waiting)} wait for nothing"
+    writes = [*(write for _, write in host._in_flight), *host._unwritten]  # noqa: SLF001 -- as above
+    if is_behind:
+        kept = {answer.waiter for write in writes for answer in write.answers}
+        lost = [each for each in waiting if each not in kept]
+        if lost or not set(map(id, decided.effects)) <= {id(e) for w in writes for e in w.effects}:
+            return f"{host.tp}: {lost} and effects {decided.effects} are with no write"
+    return _unalarmed(host)
+
+
+def _unalarmed(host: ShardHost[Any]) -> Broken:
+    due_ms = None if host._shard is None else host._shard.next_due_ms()  # noqa: SLF001 -- as above
+    alarm_ms = host._alarm_ms  # noqa: SLF001 -- as above
+    return None if alarm_ms == due_ms else f"{host.tp} looks at {alarm_ms}, due is {due_ms}"
+
+
+@of_method(ShardHost, "_settle")
+def settle(host: ShardHost[Any]) -> Generator[None, None, Broken]:
+    """Answers are given when their batch, and all before it, are replicated."""
+    shard, before = host._shard, list(host._in_flight)  # noqa: SLF001 -- as above
+    ready = [begun.ready.done() for begun, _ in before]
+    settled = ready.index(False) if False in ready else len(ready)
+    waiting = [_open(host, [each.waiter for each in write.answers]) for _, write in before]
+    yield
+    if host._shard is not shard:  # noqa: SLF001 -- as above
+        return None
+    answered = [all(each.done() for each in found.values()) for found in waiting]
+    early = [any(each.done() for each in found.values()) for found in waiting[settled:]]
+    if any(early) or not all(answered[:settled]):
+        return f"{host.tp}: answered {answered}, replicated are {settled}"
+    left = len(host._in_flight)  # noqa: SLF001 -- as above
+    is_right = left == len(before) - settled
+    return None if is_right else f"{host.tp}: {left} of {len(before)} are left, {settled} are there"
+
+
+@of_method(ShardHost, "_drop")
+def drop(host: ShardHost[Any], code: ErrorCode) -> Generator[None, None, Broken]:
+    """Of a shard that is dropped nothing is written any more, and nobody waits for it."""
+    del code
+    waiting = _open(host, list(host._waiting))  # noqa: SLF001 -- as above
+    yield
+    left = [each for each, future in waiting.items() if not future.done()]
+    has_more = bool(host._unwritten or host._in_flight or host._alarm)  # noqa: SLF001 -- as above
+    if left or has_more or host.is_loaded:
+        return f"{host.tp}: {left} wait, more is to be done: {has_more}, loaded: {host.is_loaded}"
+    return None
+
+
+@of_method(ShardHost, "_write")
+def write(host: ShardHost[Any]) -> Generator[None, None, Broken]:
+    """What a shard decided is dropped with it, even while it is written."""
+    shard, wanted = host._shard, host._unwritten[0]  # noqa: SLF001 -- as above
+    yield
+    if host._shard is shard:  # noqa: SLF001 -- as above
+        return None
+    is_kept = any(each is wanted for _, each in host._in_flight)  # noqa: SLF001 -- as above
+    return f"{host.tp}: {wanted} is of a shard that was dropped" if is_kept else None
+
+
+@of_method(ShardHost, "_begun")
+def begun(
+    host: ShardHost[Any], waited_for: BegunProduce, write: object
+) -> Generator[None, None, Broken]:
+    """What is waited for is what the shard of now decided."""
+    del waited_for
+    is_loaded = host.is_loaded
+    yield
+    return None if is_loaded else f"{host.tp}: {write} is waited for, and there is no shard"
+
+
+@of_method(ShardHost, "begin")
+def begin(
+    host: ShardHost[Any], tasks: asyncio.TaskGroup, leader_epoch: int
+) -> Generator[None, None, Broken]:
+    """In a later leader epoch a log that could not be read is read again."""
+    del tasks
+    before = host.leader_epoch
+    yield
+    if host.leader_epoch != max(before, leader_epoch) or host._task is None:  # noqa: SLF001 -- as above
+        return f"{host.tp} is in epoch {host.leader_epoch}, {leader_epoch} begins"
+    is_stuck = leader_epoch > before and host.is_unreadable
+    return f"{host.tp} is not read again in epoch {leader_epoch}" if is_stuck else None
+
+
+@of_method(Shards, "resign")
+def resign(shards: Shards[Any], tp: TopicPartition) -> Generator[None, None, Broken]:
+    """Who does not lead a partition any more answers for no key of it."""
+    hosts = [each for each in shards.hosts() if each.tp == tp]
+    yield
+    is_left = any(each.tp == tp for each in shards.hosts())
+    is_loaded = any(each.is_loaded for each in hosts)
+    return f"{tp} is led: {is_left}, loaded: {is_loaded}" if is_left or is_loaded else None
+
+
+@of_method(CoordinatorRelay, "partitions_deleted")
+def partitions_deleted(
+    relay: CoordinatorRelay, tps: Sequence[TopicPartition]
+) -> Generator[None, None, Broken]:
+    """Offsets of partitions that are no more are forgotten, in the log, too."""
+    loaded = [each for each in relay._groups().hosts() if each.is_loaded]  # noqa: SLF001 -- as above
+    had = [any(_committed_in(each.shard, tps)) for each in loaded]
+    yield
+    for host, is_concerned in zip(loaded, had, strict=True):
+        is_left = host.is_loaded and any(_committed_in(host.shard, tps))
+        is_written = bool(host._unwritten)  # noqa: SLF001 -- as above
+        if is_left or (is_concerned and not is_written):
+            return f"offsets in {tps} are there: {is_left}, tombstones: {is_written}"
+    return None
+
+
+def _committed_in(shard: GroupShard, tps: Sequence[TopicPartition]) -> Generator[bool, None, None]:
+    for group_id in shard.offsets.group_ids():
+        yield not shard.offsets.committed(group_id).keys().isdisjoint(tps)
+
+
+# Transactions.
+
+
+@of_method(Transactions, "_complete")
+def complete(
+    transactions: Transactions,
+    host: ShardHost[TransactionShard],
+    shard: TransactionShard,
+    due: MarkersDue,
+) -> Generator[None, None, Broken]:
+    """A transaction is completed by the shard that decided its end, and by no later one."""
+    del transactions
+    before = None if host._shard is None else host._shard.get(due.transactional_id)  # noqa: SLF001 -- as above
+    is_same = host.holds(shard)
+    yield
+    now = None if host._shard is None else host._shard.get(due.transactional_id)  # noqa: SLF001 -- as above
+    return None if is_same or now == before else f"{now} was {before}, and {due} is of before"

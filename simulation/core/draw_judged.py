@@ -1,0 +1,33 @@
+"""Draws which clusters are held against Apache Kafka's answers when all is well again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from simulation.core.dice import Dice
+from simulation.core.plan import Plan
+
+SHARE: Final = 0.5
+CASES: Final = 12
+"""They take a tenth of a seed's time, and a minute of seeds has asked most of what there is."""
+CONFIGS: Final[Mapping[str, str]] = {
+    "auto.create.topics.enable": "false",
+    "socket.request.max.bytes": "20000000",
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "3",
+    "transaction.state.log.num.partitions": "3",
+}
+"""Those under which Apache Kafka was recorded: answers hang on the first two."""
+
+
+def judged(dice: Dice, plan: Plan) -> Plan:
+    """Return the plan, with cases at its end or not."""
+    if dice.random() >= SHARE:
+        return plan
+    return replace(
+        plan,
+        cluster=replace(plan.cluster, configs={**plan.cluster.configs, **CONFIGS}),
+        ending=replace(plan.ending, judged_cases=CASES),
+    )

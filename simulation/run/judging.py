@@ -1,0 +1,127 @@
+"""Holds a cluster that is well again against what Apache Kafka answered (``conformance``).
+
+What stories ask of brokers is little of what a Kafka client may ask. Whatever befell the cluster
+before, it answers as Kafka does, to the byte that is compared: these cases make topics and groups
+of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from functools import cache
+from typing import Final, TypeAlias
+
+from conformance.cluster_access import Access, find_cluster
+from conformance.core.catalogue import Variant
+from conformance.core.expectations import Expectations
+from conformance.core.expectations import Observation as CaseSeen
+from conformance.core.verdicts import KnownDifference, Outcome, judge
+from conformance.known_differences import known_differences
+from conformance.trial import Trial, askable, load_expectations
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
+from simulation.core.health import lost_topics
+from simulation.core.observation import Observation
+from simulation.workload.mover import RandomSource
+
+RELEASE: Final = "kafka-4.3"
+"""Whose features a cluster has that emulates none."""
+TIMEOUT_MS: Final = 30_000
+KNOWN: Final = "jbodlab"
+NOT_ASKED: Final = ("quotas/request-time",)
+"""Cases about the time that brokers work: in a simulated world that takes none."""
+_SUFFIXES: Final = ("77ab", "77ac")
+"""In the names of what a case makes, when it is tried first, and again."""
+_JOBS: Final = 4
+Observe: TypeAlias = "Callable[[Sequence[Variant]], Awaitable[dict[str, CaseSeen | str]]]"
+"""Runs cases; a sentence stands for what could not be carried out. See ``Trial.observe``."""
+
+
+def why_not_judged(seen: Observation) -> str:
+    """Return what stands in the way of answers that are Kafka's; "" when nothing does."""
+    lost = lost_topics(seen).intersection((CONSUMER_OFFSETS, TRANSACTION_STATE))
+    if lost:
+        return f"{min(lost)} is lost"
+    down = [name for name, node in seen.nodes.items() if node.state != "running"]
+    if down:
+        return f"{down[0]} is down"
+    closed = [
+        f"{name} of broker-{broker} is cordoned or offline"
+        for (broker, name), log_dir in seen.log_dirs.items()
+        if log_dir.is_cordoned or log_dir.error != "NONE"
+    ]
+    return closed[0] if closed else ""
+
+
+async def differences(host: str, port: int, count: int, chance: RandomSource) -> list[str]:
+    """Ask ``count`` cases that chance draws; return what no known difference excuses.
+
+    Raises:
+        ConformanceError, OSError: the cluster does not answer as a cluster of Kafka.
+    """
+    access = await find_cluster(f"{host}:{port}", TIMEOUT_MS)
+    try:
+        return await _differences(access, count, chance)
+    finally:
+        access.close()
+
+
+async def _differences(access: Access, count: int, chance: RandomSource) -> list[str]:
+    expected = _expectations()
+    among = [each for each in askable(access, expected) if each.case.name not in NOT_ASKED]
+    chosen = drawn(among, count, chance)
+    seen = await observed(chosen, lambda suffix: Trial(access, suffix, _JOBS).observe)
+    known = _known()
+    verdicts = (
+        judge(each.name, each.case.about, expected.seen[each.name], seen[each.name], known)
+        for each in chosen
+    )
+    return [
+        f"{each.name} ({each.about}): {'; '.join(map(str, each.differences))}"
+        for each in verdicts
+        if each.outcome is Outcome.VIOLATION
+    ]
+
+
+async def observed(
+    chosen: Sequence[Variant], new_trial: Callable[[str], Observe]
+) -> dict[str, CaseSeen | str]:
+    """Run cases; those that could not be carried out are tried once more.
+
+    A connection from a broker to the controller may have died in the story without a word: the
+    first request over it is lost, and answered with REQUEST_TIMED_OUT (seed 746016).
+    """
+    seen: dict[str, CaseSeen | str] = {}
+    for suffix in _SUFFIXES:
+        left = [each for each in chosen if isinstance(seen.get(each.name, ""), str)]
+        if left:
+            seen |= await new_trial(suffix)(left)
+    return seen
+
+
+def drawn(among: Sequence[Variant], count: int, chance: RandomSource) -> list[Variant]:
+    """Draw cases: a group first, so that small ones come as often as large ones.
+
+    A case is drawn once at most, at one of its versions.
+    """
+    groups: dict[str, dict[str, list[Variant]]] = {}
+    for each in among:
+        groups.setdefault(each.case.group, {}).setdefault(each.case.name, []).append(each)
+    found: list[Variant] = []
+    while groups and len(found) < count:
+        group = list(groups)[chance.randrange(len(groups))]
+        cases = groups[group]
+        versions = cases.pop(list(cases)[chance.randrange(len(cases))])
+        found.append(versions[chance.randrange(len(versions))])
+        if not cases:
+            del groups[group]
+    return found
+
+
+@cache
+def _expectations() -> Expectations:
+    return load_expectations(RELEASE)
+
+
+@cache
+def _known() -> list[KnownDifference]:
+    return known_differences(KNOWN, RELEASE)

@@ -1,0 +1,130 @@
+"""What the contracts of fetch sessions and throttles say of wrong rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from broker.core.fetch_session import FetchContext, FetchRequestHead, FetchSessions
+from broker.core.follower_session import FollowerSession, SessionRequest
+from broker.core.replication_quota import ReplicationQuota, is_throttled_replica
+from protocol.errors import ErrorCode, KafkaError
+from tests.broker.core.test_closest_replica import choice, led
+from tests.broker.core.test_fetch_session import Part, Result, go_on, key, make, part
+from tests.simulation.contracts.wrong_rules import answers, told_of
+
+EMPTY: Final[list[str]] = []
+OPEN: Final[Callable[..., Any]] = vars(FetchSessions)["open"]
+ANSWER: Final[Callable[..., Any]] = vars(FetchContext)["answer"]
+
+
+def open_two(*, forget: bool = False) -> FetchContext[Part]:
+    sessions: FetchSessions[Part] = FetchSessions()
+    session_id = make(sessions, part(0), part(1))
+    return go_on(sessions, session_id, 1, part(0, 5), forgotten=(key(1),) if forget else ())
+
+
+def reads(*parts: Part) -> Callable[..., object]:
+    """Read these when a session goes on, whatever it asks for."""
+
+    def rule(sessions: FetchSessions[Part], head: FetchRequestHead, *asked: Any, **how: Any) -> Any:
+        if head.session_epoch == 0:
+            return OPEN(sessions, head, *asked, **how)
+        return FetchContext(sessions, head, list(parts), 0)
+
+    return rule
+
+
+def make_one() -> int:
+    return make(FetchSessions(), part(0))
+
+
+def leaves_all_out(context: FetchContext[Part], results: list[Result]) -> Any:
+    return (1, EMPTY) if context.is_incremental else ANSWER(context, results)
+
+
+def opens_another(sessions: Any, head: Any, asked: Any, **how: Any) -> Any:
+    return OPEN(sessions, head, [], **how)
+
+
+def answer(result: Result) -> None:
+    open_two().answer([result, Result()])
+
+
+def begun(session_id: int = 7) -> FollowerSession[str]:
+    session: FollowerSession[str] = FollowerSession()
+    session.next_request({"a": 1, "b": 1}, [], [])
+    session.answered(0, session_id)
+    return session
+
+
+def limited(size_bytes: int = 2000) -> ReplicationQuota:
+    quota = ReplicationQuota(1000)
+    quota.record(size_bytes, 0)
+    return quota
+
+
+WRONG_RULES: Final[list[tuple[str, Callable[..., object], Callable[[], object]]]] = [
+    ("FetchSessions.open", reads(part(1)), open_two),
+    ("FetchSessions.open", reads(part(0, 5), part(1)), lambda: open_two(forget=True)),
+    ("FetchSessions.open", opens_another, make_one),
+    ("FetchContext.answer", leaves_all_out, lambda: answer(Result(records_size_bytes=8))),
+    (
+        "FetchContext.answer",
+        leaves_all_out,
+        lambda: answer(Result(error_code=ErrorCode.KAFKA_STORAGE_ERROR)),
+    ),
+    ("FetchContext.answer", leaves_all_out, lambda: answer(Result(preferred_read_replica=2))),
+    (
+        "FollowerSession.next_request",
+        answers(SessionRequest(7, 1, EMPTY, EMPTY)),
+        lambda: begun().next_request({"a": 2, "b": 1}, ["a"], []),
+    ),
+    (
+        "FollowerSession.next_request",
+        answers(SessionRequest(7, 1, EMPTY, ["b"])),
+        lambda: begun().next_request({"a": 1, "b": 1}, [], ["b"]),
+    ),
+    ("FollowerSession.next_request", answers(SessionRequest(0, 0, EMPTY, EMPTY)), begun),
+    (
+        "FollowerSession.answered",
+        answers(False),
+        lambda: begun().answered(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0),
+    ),
+    ("FollowerSession.answered", answers(True), begun),
+    ("closest_replica.closest_replica", answers(3), lambda: choice(led(8, 5))),
+    ("closest_replica.closest_replica", answers(-1), lambda: choice(led(8, 5))),
+    ("closest_replica.closest_replica", answers(2), lambda: choice(led(8, 5), rack="a")),
+    (
+        "replication_quota.is_throttled_replica",
+        answers(False),
+        lambda: is_throttled_replica(["0:1", "*"], partition=0, broker_id=2),
+    ),
+    (
+        "replication_quota.is_throttled_replica",
+        answers(True),
+        lambda: is_throttled_replica(["0:1"], partition=1, broker_id=1),
+    ),
+    ("ReplicationQuota.record", answers(None), limited),
+    ("ReplicationQuota.is_exceeded", answers(False), lambda: limited().is_exceeded(0)),
+    ("ReplicationQuota.is_exceeded", answers(True), lambda: limited(100).is_exceeded(500)),
+]
+
+
+@pytest.mark.parametrize(("rule", "wrong", "use"), WRONG_RULES)
+def test_a_wrong_rule_is_told_and_the_right_one_is_not(
+    rule: str, wrong: Callable[..., object], use: Callable[[], object]
+) -> None:
+    assert told_of(None, rule, use) == []
+    assert told_of(wrong, rule, use)
+
+
+def at_an_epoch_that_never_comes() -> None:
+    with pytest.raises(KafkaError):
+        go_on(FetchSessions[Part](), 7, -2)
+
+
+def test_a_fetch_at_an_epoch_that_never_comes_may_be_refused() -> None:
+    assert told_of(None, "FetchSessions.open", at_an_epoch_that_never_comes) == []

@@ -1,0 +1,71 @@
+"""What the contracts of fetching from leaders, and of being fetched from, say of wrong rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, Final
+
+import pytest
+
+from broker.engine.control.leadership import Leadership
+from broker.engine.follow.fetcher import Fetcher
+from broker.engine.follow.followed import FollowState
+from broker.engine.replica import Replica
+from jbodlab.worlds.scenario_files import load_plan
+from protocol.errors import ErrorCode
+from tests.simulation.contracts.broker.test_engine import LEADER_FAILS, is_well, told_by
+from tests.simulation.contracts.wrong_rules import answers, told_of
+
+TAKE_ROLE: Final = Leadership.take_role
+
+
+def follows_nobody(leadership: Any, replica: Replica, decision: Any) -> None:
+    TAKE_ROLE(leadership, replica, decision)
+    leadership._following.unfollow(replica)
+
+
+def fetches_before_it_asks(leadership: Any, replica: Replica, decision: Any) -> None:
+    TAKE_ROLE(leadership, replica, decision)
+    for source in leadership._following._sources.values():
+        for entry in source.fetcher.unreconciled.values():
+            entry.enter(FollowState.READY)
+
+
+WRONG_RULES: Final[list[tuple[str, Callable[..., object], str]]] = [
+    ("Leadership.take_role", follows_nobody, LEADER_FAILS),
+    ("Leadership.take_role", fetches_before_it_asks, LEADER_FAILS),
+    ("Following.unfollow", answers(None), LEADER_FAILS),
+    ("FollowedLog._on_written", answers(None), LEADER_FAILS),
+    ("Fetches._note_follower", answers(ErrorCode.NONE), LEADER_FAILS),
+]
+
+
+@pytest.mark.parametrize(("rule", "wrong", "scenario"), WRONG_RULES)
+def test_a_wrong_rule_is_told_and_the_right_one_is_not(
+    rule: str, wrong: Callable[..., object], scenario: str
+) -> None:
+    assert is_well(scenario)
+    assert told_by(load_plan(scenario), rule, wrong).startswith(f"{rule} breaks its promise")
+
+
+def refused(entry: Any, code: ErrorCode) -> None:
+    fetcher: Any = None
+    Fetcher.refused(fetcher, entry, code)
+
+
+@pytest.mark.parametrize(
+    ("code", "state"),
+    [
+        (ErrorCode.FENCED_LEADER_EPOCH, FollowState.FAILED),
+        (ErrorCode.OFFSET_OUT_OF_RANGE, FollowState.OUT_OF_RANGE),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, FollowState.DELAYED),
+    ],
+)
+def test_what_a_follower_does_after_a_refusal_is_told(code: ErrorCode, state: FollowState) -> None:
+    for entered in FollowState:
+        entry: Any = SimpleNamespace(state=entered, replica=SimpleNamespace(tp="orders-0"))
+        use = partial(refused, entry, code)
+        told = told_of(answers(None), "Fetcher.refused", use)
+        assert bool(told) is (entered is not state)

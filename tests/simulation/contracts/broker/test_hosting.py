@@ -1,0 +1,115 @@
+"""What the contracts of the table of partitions say of wrong rules."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from broker.core.hosted import (
+    FailedReplicas,
+    HostedPartitions,
+    HostedState,
+    Loss,
+    OfflineReplica,
+    ReplicaView,
+    ReturnedReplicas,
+    ReturnRule,
+)
+from tests.broker.core.test_hosted import ID, T0, T1, Hosted, Idle, table
+from tests.simulation.contracts.wrong_rules import answers, told_of
+
+OTHER_ID = bytes(range(1, 17))
+NOBODY: Final[list[Hosted]] = []
+PUT_OFFLINE: Final[Callable[..., Any]] = vars(HostedPartitions)["put_offline"]
+
+
+def failed() -> HostedPartitions[Hosted, Idle]:
+    hosted = table(t0=Hosted("/d1"), t1=Hosted("/d2", future_log_dir="/d1"))
+    hosted.on_log_dir_failed("/d1")
+    return hosted
+
+
+def take_offline() -> None:
+    table(t0=Hosted()).put_offline(T0, ID, "/d1")
+
+
+def returned(*, rule: ReturnRule | None = None, **found: Idle) -> None:
+    failed().on_log_dir_returned(
+        "/d1",
+        {T0 if name == "t0" else T1: log for name, log in found.items()},
+        rule or ReturnRule(),
+    )
+
+
+def waiting() -> HostedPartitions[Hosted, Idle]:
+    """The log of the first partition is back, and was not released yet."""
+    hosted = failed()
+    hosted.on_log_dir_returned("/d1", {T0: Idle()}, ReturnRule(only=T1))
+    return hosted
+
+
+def forgets_the_epoch(hosted: Any, tp: Any, topic_id: bytes, log_dir: str) -> Any:
+    ended = PUT_OFFLINE(hosted, tp, topic_id, log_dir)
+    hosted._failed_epochs.clear()
+    return ended
+
+
+WRONG_RULES: Final[list[tuple[str, Callable[..., object], Callable[[], object]]]] = [
+    ("view", answers(ReplicaView(HostedState.ABSENT)), lambda: failed().view(T0)),
+    (
+        "view",
+        answers(ReplicaView(HostedState.ONLINE, 2, ID, "/d2")),
+        lambda: failed().view(T1),
+    ),
+    (
+        "view",
+        answers(ReplicaView(HostedState.OFFLINE, topic_id=ID, loss=Loss.REBUILD)),
+        lambda: failed().view(T0),
+    ),
+    ("put_online", answers(None), lambda: table(t0=Hosted())),
+    ("put_offline", answers(None), take_offline),
+    ("put_offline", forgets_the_epoch, take_offline),
+    ("remove", answers(None), lambda: table(t0=Hosted()).remove(T0)),
+    (
+        "on_log_dir_failed",
+        answers((FailedReplicas((T0,), (), ()), [Hosted("/d1")])),
+        failed,
+    ),
+    ("on_log_dir_failed", answers((FailedReplicas((), (), ()), NOBODY)), failed),
+    ("on_log_dir_returned", answers(ReturnedReplicas((), (), ())), returned),
+    (
+        "on_log_dir_returned",
+        answers(ReturnedReplicas((), (), (T0,))),
+        lambda: returned(t0=Idle()),
+    ),
+    (
+        "on_log_dir_returned",
+        answers(ReturnedReplicas((T0,), (), ())),
+        lambda: returned(t0=Idle(topic_id=OTHER_ID)),
+    ),
+    (
+        "on_log_dir_returned",
+        answers(ReturnedReplicas((), (), ())),
+        lambda: returned(rule=ReturnRule(only=T1)),
+    ),
+    ("release", answers((T0,)), lambda: failed().release([T0])),
+    ("release", answers((T0,)), lambda: waiting().release([T0])),
+    ("accept_loss", answers((T0,)), lambda: lost().accept_loss([T0])),
+]
+
+
+@pytest.mark.parametrize(("rule", "wrong", "use"), WRONG_RULES)
+def test_a_wrong_rule_is_told_and_the_right_one_is_not(
+    rule: str, wrong: Callable[..., object], use: Callable[[], object]
+) -> None:
+    assert told_of(None, f"HostedPartitions.{rule}", use) == []
+    assert told_of(wrong, f"HostedPartitions.{rule}", use)
+
+
+def lost() -> HostedPartitions[Hosted, Idle]:
+    hosted = failed()
+    hosted.on_log_dir_returned("/d1", {}, ReturnRule())
+    assert hosted.offline_replica(T0) == OfflineReplica(ID, "/d1", Loss.REBUILD)
+    return hosted

@@ -1,0 +1,145 @@
+"""What the contracts of moves between log dirs say of wrong rules."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, Final
+
+import pytest
+
+from broker.core.future_log import (
+    CleaningPauses,
+    CopyErrorAction,
+    Move,
+    MoveDecision,
+    MoveEvent,
+    MoveState,
+    can_swap,
+    decide_copy_error,
+    mover_index,
+)
+from broker.engine.move.moves import Moves
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from tests.broker.core.test_future_log import decide, online
+from tests.simulation.contracts.wrong_rules import answers, told_of
+
+Wrong = Callable[..., Any]
+TP = TopicPartition("orders", 0)
+
+
+def move(state: MoveState = MoveState.COPYING) -> Move:
+    one = Move(TP, source_dir="/d1", target_dir="/d2", leader_epoch=3, fallback_offset=9)
+    one.state = state
+    return one
+
+
+def ordered(path: str) -> MoveDecision:
+    return decide(path, online())
+
+
+def paused(count: int) -> CleaningPauses:
+    pauses = CleaningPauses()
+    for _ in range(count):
+        pauses.pause(TP)
+    return pauses
+
+
+def goes_on_under_a_newer_epoch(one: Move, leader_epoch: int, *, fallback_offset: int) -> None:
+    one.leader_epoch, one.fallback_offset = leader_epoch, fallback_offset
+
+
+def notes_a_cut_and_copies_on(one: Move, offset: int) -> None:
+    one.fallback_offset = min(one.fallback_offset, offset)
+
+
+def ends_without_its_pause(one: Move, event: MoveEvent) -> bool:
+    one.state = MoveState.CANCELLED
+    return False
+
+
+def copies_whatever_happens(one: Move, event: MoveEvent) -> bool:
+    one.state = MoveState.COPYING
+    return False
+
+
+class Copied(SimpleNamespace):
+    """A replica with a move under way, as far as news of it go."""
+
+    tp = TP
+    leader_epoch = 4
+
+
+def copied() -> Any:
+    future = SimpleNamespace(is_promoting=False, move=move(), log=object())
+    return Copied(future=future)
+
+
+def cut_of_a_copied_log() -> None:
+    Moves.on_truncated(object.__new__(Moves), copied(), 5)
+
+
+WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
+    ("future_log.decide_move", answers(MoveDecision(ErrorCode.NONE)), lambda: ordered("/d2")),
+    (
+        "future_log.decide_move",
+        answers(MoveDecision(ErrorCode.NONE, start=True)),
+        lambda: ordered("/d1"),
+    ),
+    ("Move.on", copies_whatever_happens, lambda: move().on(MoveEvent.EPOCH_CHANGED)),
+    ("Move.on", ends_without_its_pause, lambda: move().on(MoveEvent.CANCEL)),
+    (
+        "Move.on_leader_epoch",
+        goes_on_under_a_newer_epoch,
+        lambda: move().on_leader_epoch(4, fallback_offset=5),
+    ),
+    (
+        "Move.on_current_truncated",
+        notes_a_cut_and_copies_on,
+        lambda: move().on_current_truncated(5),
+    ),
+    ("Moves.on_truncated", answers(None), cut_of_a_copied_log),
+    ("Moves.on_leader_epoch", answers(None), lambda: Moves.on_leader_epoch(idle(), resumed())),
+    (
+        "future_log.can_swap",
+        answers(True),
+        lambda: can_swap(current_end_offset=6, future_end_offset=5),
+    ),
+    (
+        "future_log.decide_copy_error",
+        answers(CopyErrorAction.RETRY),
+        lambda: decide_copy_error(
+            ErrorCode.OFFSET_OUT_OF_RANGE,
+            fetch_offset=6,
+            current_end_offset=5,
+            epoch_is_newer_now=False,
+        ),
+    ),
+    ("CleaningPauses.pause", answers(1), lambda: paused(1)),
+    ("CleaningPauses.resume", answers(0), lambda: paused(2).resume(TP)),
+    ("future_log.mover_index", answers(9), lambda: mover_index(TP, 2)),
+]
+
+
+def idle() -> Moves:
+    moves = object.__new__(Moves)
+    moves.state = SimpleNamespace(orphan_future_logs={})  # pyright: ignore[reportAttributeAccessIssue]
+    moves._movers = [SimpleNamespace(has=answers(True))]  # pyright: ignore[reportAttributeAccessIssue]
+    return moves
+
+
+def resumed() -> Any:
+    one = copied()
+    one.future.log = SimpleNamespace(positions=SimpleNamespace(high_watermark=3))
+    return one
+
+
+@pytest.mark.parametrize(("rule", "wrong", "use"), WRONG_RULES)
+def test_a_wrong_rule_is_told_and_the_right_one_is_not(
+    rule: str, wrong: Wrong, use: Callable[[], object]
+) -> None:
+    assert told_of(None, rule, use) == []
+    assert told_of(wrong, rule, use)

@@ -1,0 +1,132 @@
+"""What the contracts of members on their way to their targets say of wrong rules."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+import pytest
+
+from broker.core.groups.consumer import reconciliation
+from broker.core.groups.consumer.consumer_group import ConsumerGroup
+from broker.core.groups.consumer.consumer_member import ConsumerMember, MemberState
+from broker.core.groups.consumer.consumer_rebalances import ConsumerRebalances
+from broker.core.groups.consumer.reconciliation import Towards
+from tests.simulation.contracts.coordinators import consumer_stories as stories
+from tests.simulation.contracts.wrong_rules import answers, told_of
+
+Wrong = Callable[..., Any]
+RECONCILED: Final = partial(reconciliation.reconciled)
+"""Not the rule itself: that is where the wrong one is planted."""
+RECONCILE = ConsumerRebalances.reconcile
+
+
+def all_at_once(member: ConsumerMember, towards: Towards, *_: object, **__: object) -> object:
+    """Give a member its whole target, whoever has it."""
+    given = {topic: dict.fromkeys(found, towards.epoch) for topic, found in towards.target.items()}
+    return replace(
+        member, epoch=towards.epoch, previous_epoch=member.epoch, assigned=given, revoking={}
+    )
+
+
+def unasked(
+    member: ConsumerMember, towards: Towards, _owned: object, *, subscription_changed: bool
+) -> object:
+    """Take what a member does not say that it has."""
+    return RECONCILED(member, towards, [], subscription_changed=subscription_changed)
+
+
+def settled(member: ConsumerMember, towards: Towards, owned: Any, **changed: bool) -> object:
+    """Let nobody wait."""
+    found = RECONCILED(member, towards, owned, **changed)
+    return replace(found, state=MemberState.STABLE)
+
+
+def since_now(member: ConsumerMember, towards: Towards, owned: Any, **changed: bool) -> object:
+    """Count all as given now."""
+    found = RECONCILED(member, towards, owned, **changed)
+    again = {topic: dict.fromkeys(held, found.epoch + 1) for topic, held in found.assigned.items()}
+    return replace(found, assigned=again)
+
+
+def keeps_the_rest(member: ConsumerMember, towards: Towards, *_: object, **__: object) -> object:
+    """Let a member go on with what it is to give back."""
+    return replace(
+        member, state=MemberState.STABLE, epoch=towards.epoch, previous_epoch=member.epoch
+    )
+
+
+def stays_where_it_is(member: ConsumerMember, *_: object, **__: object) -> ConsumerMember:
+    return member
+
+
+def untimed(rebalances: ConsumerRebalances, *args: Any, **kwargs: Any) -> object:
+    after = RECONCILE(rebalances, *args, **kwargs)
+    rebalances.cancel(args[0].group_id, after.member_id)
+    return after
+
+
+def to_the_epoch_of_the_group(
+    rebalances: ConsumerRebalances, group: ConsumerGroup, member: ConsumerMember, *_: Any, **__: Any
+) -> object:
+    group.put(replace(member, epoch=group.epoch + 1))
+    return group.members[member.member_id]
+
+
+def always_another(_rebalances: object, group: ConsumerGroup, *_: object, **__: object) -> None:
+    group.epoch += 1
+
+
+def for_nobody(_rebalances: object, group: ConsumerGroup, decision: Any, **__: object) -> None:
+    group.assignment_epoch, group.assignment_ms = group.epoch, decision.wall_ms
+
+
+def only_forgets(
+    _rebalances: object, group: ConsumerGroup, member_ids: list[str], *_: object
+) -> None:
+    for member_id in member_ids:
+        group.remove(member_id)
+
+
+def forgets_used(_rebalances: object, group: ConsumerGroup, *_: object) -> None:
+    for regex in list(group.regexes):
+        group.put_regex(regex, None)
+
+
+WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
+    ("reconciliation.reconciled", all_at_once, stories.shared),
+    ("reconciliation.reconciled", unasked, stories.silent_about_what_it_has),
+    ("reconciliation.reconciled", settled, stories.shared),
+    ("reconciliation.reconciled", since_now, stories.shared),
+    ("reconciliation.reconciled", stays_where_it_is, stories.shared),
+    ("reconciliation.reconciled", keeps_the_rest, stories.shared),
+    ("ConsumerRebalances.reconcile", untimed, stories.silent_about_what_it_has),
+    ("ConsumerRebalances.reconcile", to_the_epoch_of_the_group, stories.shared),
+    ("ConsumerRebalances.begin_epoch_if_due", answers(None), stories.answer_is_lost),
+    ("ConsumerRebalances.begin_epoch_if_due", always_another, stories.shared),
+    ("ConsumerRebalances.assign_if_due", answers(None), stories.shared),
+    ("ConsumerRebalances.assign_if_due", for_nobody, stories.shared),
+    ("ConsumerRebalances.fence", answers(None), stories.left_alone),
+    ("ConsumerRebalances.fence", only_forgets, stories.left_alone),
+    ("ConsumerRebalances.forget_regexes", answers(None), stories.other_topics),
+    ("regexes.resolve_if_due", answers(value=True), stories.shared),
+]
+
+
+@pytest.mark.parametrize(("rule", "wrong", "use"), WRONG_RULES)
+def test_a_wrong_rule_is_told_and_the_right_one_is_not(
+    rule: str, wrong: Wrong, use: Callable[[], object]
+) -> None:
+    assert told_of(None, rule, use) == []
+    assert told_of(wrong, rule, use)
+
+
+def test_every_story_keeps_all_promises() -> None:
+    found: Mapping[str, object] = vars(stories)
+    for name, story in found.items():
+        if callable(story) and getattr(story, "__module__", "") == stories.__name__:
+            assert told_of(None, "", story) == [], name

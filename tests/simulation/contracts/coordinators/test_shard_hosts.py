@@ -1,0 +1,194 @@
+"""What the contracts of what runs shards say of wrong rules."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Final
+
+import pytest
+
+from broker.coordinators.coordinator_log import CoordinatorLog
+from broker.coordinators.groups import CoordinatorRelay
+from broker.coordinators.shard_host import HostPorts, ShardHost, _Write
+from broker.coordinators.transactions import Transactions
+from broker.core.coordination import Record, TransactionProducer
+from broker.core.groups.group_offsets import Committed, offset_records
+from broker.core.groups.group_shard import GroupShard
+from broker.core.transaction_state.metadata import TransactionMetadata, TransactionState
+from broker.core.transaction_state.shard import MarkersDue, TransactionLimits, TransactionShard
+from broker.core.transaction_state.stored import record_of
+from broker.engine.serve.produce import BegunProduce
+from protocol.errors import ErrorCode
+from tests.broker.coordinators.asking import commit, fetch, ports_of
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
+from tests.simulation.contracts.coordinators.hosted_stories import (
+    OFFSETS,
+    committed,
+    pending,
+    story,
+)
+from tests.simulation.contracts.wrong_rules import answers, told_of
+
+Wrong = Callable[..., Any]
+
+
+async def asked_at_once(lab: Lab) -> None:
+    await asyncio.gather(commit(lab[1], 5), fetch(lab[1]))
+
+
+async def deleted(lab: Lab) -> None:
+    await commit(lab[1], 5)
+    CoordinatorRelay(lambda: lab[1].groups).partitions_deleted([ORDERS])
+
+
+async def led_again(lab: Lab) -> None:
+    (host,) = lab[1].groups.hosts()
+    host._failed = True
+    async with asyncio.TaskGroup() as tasks:
+        host.begin(tasks, host.leader_epoch + 1)
+
+
+class _DroppedMeanwhile(CoordinatorLog):
+    """A log during whose append the shard is dropped."""
+
+    host: ShardHost[GroupShard]
+
+    async def append(
+        self, records: Sequence[Record], producer: TransactionProducer | None = None
+    ) -> BegunProduce:
+        self.host._shard = None
+        return await super().append(records, producer)
+
+
+async def dropped_while_writing(
+    lab: Lab, kind: type[ShardHost[GroupShard]] = ShardHost[GroupShard]
+) -> None:
+    log, state = _DroppedMeanwhile(OFFSETS, ports_of(lab[1])), lab[1].engine.state
+    ports = HostPorts(now_ms=state.now_ms, wall_ms=state.wall_ms, timeout_ms=5_000)
+    host = log.host = kind(OFFSETS, log, pending, ports)
+    host._shard = pending()
+    host._unwritten.append(_Write(records=offset_records("g", {ORDERS: Committed(5, 0, "", 0)})))
+    await host._write()
+
+
+async def in_flight(lab: Lab) -> ShardHost[GroupShard]:
+    """Let a commit be written that nobody replicates."""
+    lab[2].is_reachable = lab[3].is_reachable = False
+    lab.begin(commit(lab[1], 5))
+    (host,) = lab[1].groups.hosts()
+    while not host._in_flight:  # noqa: ASYNC110 -- no event tells it
+        await asyncio.sleep(0.001)
+    return host
+
+
+async def settled_early(lab: Lab) -> None:
+    (await in_flight(lab))._settle()
+
+
+async def dropped(lab: Lab) -> None:
+    (await in_flight(lab))._drop(ErrorCode.NOT_COORDINATOR)
+
+
+async def resigned(lab: Lab) -> None:
+    lab[1].groups.resign(OFFSETS)
+
+
+def at_once(host: ShardHost[Any], decided: Any) -> None:
+    host._give(decided.answers)
+
+
+def keeps_what_is_unwritten(host: ShardHost[Any], code: Any) -> None:
+    host._refuse(list(host._waiting), code)
+
+
+def settles_all(host: ShardHost[Any]) -> None:
+    while host._in_flight:
+        _, write = host._in_flight.popleft()
+        host._give(write.answers)
+
+
+async def writes_on(host: ShardHost[Any]) -> None:
+    write = host._unwritten.popleft()
+    begun = await host._log.append(write.records, write.producer)
+    host._in_flight.append((begun, write))
+
+
+WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
+    ("ShardHost.take", at_once, story(committed)),
+    ("ShardHost.take", answers(None), story(committed)),
+    ("ShardHost.take", at_once, story(asked_at_once)),
+    ("ShardHost._settle", answers(None), story(committed)),
+    ("ShardHost._settle", settles_all, story(settled_early)),
+    ("ShardHost._drop", keeps_what_is_unwritten, story(dropped)),
+    ("ShardHost._write", writes_on, story(dropped_while_writing)),
+    ("ShardHost.begin", answers(None), story(led_again)),
+    ("Shards.resign", answers(None), story(resigned)),
+    ("CoordinatorRelay.partitions_deleted", answers(None), story(deleted)),
+]
+
+
+@pytest.mark.parametrize(("rule", "wrong", "use"), WRONG_RULES)
+def test_a_wrong_rule_is_told_and_the_right_one_is_not(
+    rule: str, wrong: Wrong, use: Callable[[], object]
+) -> None:
+    assert told_of(None, rule, use) == []
+    assert told_of(wrong, rule, use)
+
+
+class _WaitsOn(ShardHost[GroupShard]):
+    """One that waits for what it has begun to write, whatever became of the shard."""
+
+    async def _write(self) -> None:
+        write = self._unwritten.popleft()
+        self._begun(await self._log.append(write.records, write.producer), write)
+
+
+def test_what_a_dropped_shard_had_written_is_waited_for_by_nobody() -> None:
+    wrong = partial(dropped_while_writing, kind=_WaitsOn)
+    assert told_of(None, "ShardHost._begun", story(dropped_while_writing)) == []
+    assert told_of(None, "ShardHost._begun", story(committed)) == []
+    assert told_of(None, "ShardHost._begun", story(wrong))
+
+
+LIMITS = TransactionLimits(
+    timeout_ms_max=100, id_expiration_ms=1_000, abort_interval_ms=10, expiry_interval_ms=30
+)
+PREPARED = TransactionMetadata(
+    transactional_id="pay",
+    producer_id=7,
+    producer_epoch=3,
+    timeout_ms=50,
+    updated_ms=10,
+    state=TransactionState.PREPARE_COMMIT,
+)
+
+
+def completed_by_another() -> object:
+    """Have the markers of an earlier shard come when another one decides."""
+
+    async def run() -> None:
+        any_host: Any = ShardHost
+        host: ShardHost[TransactionShard] = any_host.__new__(any_host)
+        shards = [TransactionShard(LIMITS, 2, lambda: 1_000_000) for _ in range(2)]
+        host._shard = shards[1]
+        shards[1].replay(*record_of(PREPARED, 2))
+        due = MarkersDue("pay", 7, 3, True, (), 0)
+        transactions = Transactions.__new__(Transactions)
+        transactions._complete(host, shards[0], due)
+
+    return asyncio.run(run())
+
+
+def whoever_decides(_transactions: object, host: Any, _shard: object, due: MarkersDue) -> None:
+    host._shard.markers_written(due, 20)
+
+
+def test_a_transaction_that_another_shard_completes_is_told() -> None:
+    rule = "Transactions._complete"
+    assert told_of(None, rule, completed_by_another) == []
+    assert told_of(whoever_decides, rule, completed_by_another)
