@@ -80,10 +80,14 @@ def test_the_scenario_of_its_page_holds_in_both_worlds(tmp_path: Path) -> None:
 
 
 def test_seeds_are_swept_as_their_page_says(tmp_path: Path) -> None:
-    (block,) = blocks("how-to/seeds.md")
-    told = type_in(tmp_path, instead(block, ("1..1000", "1..2")))
+    swept, on_spark = blocks("how-to/seeds.md")
+    told = type_in(tmp_path, instead(swept, ("1..1000", "1..2")))
     assert "checked: durability" in told
     assert "2 seeds" in told, told
+    type_in(tmp_path, instead(on_spark, ("1..5000", "1..2")))
+    report = (tmp_path / "sweep" / "report.html").read_text()
+    assert "2 seeds, 0 violations" in report
+    assert "Longest silence of a producer" in report
 
 
 def test_a_cluster_elsewhere_is_worked_on_by_an_address(folder: Path) -> None:
