@@ -155,7 +155,7 @@ def _covers(rows: Rows, left_out: Mapping[str, int]) -> str:
 def _figure(number: int, picture: Picture) -> str:
     kind = "panels small" if picture.is_small else "panels"
     drawings = "".join(
-        f'<div class="panel"><h3>{escape(panel.title)}</h3>'
+        f'<div class="panel">{_heading(panel.title)}'
         f'<div class="drawing" role="img" aria-label="{escape(panel.description)}" '
         f'data-picture="{number}" data-panel="{index}"></div></div>'
         for index, panel in enumerate(picture.panels)
@@ -166,6 +166,11 @@ def _figure(number: int, picture: Picture) -> str:
         f'<div class="{kind}">{drawings}</div></figure>'
         f"<details><summary>The numbers</summary>{_table(picture.table)}</details></section>"
     )
+
+
+def _heading(title: str) -> str:
+    """Return none for a panel that its picture's title says enough of."""
+    return f"<h3>{escape(title)}</h3>" if title else ""
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -185,7 +190,13 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return "-"
-    return f"{value:,.3g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.0f}" if abs(value) >= _WHOLE_FROM else f"{value:.3g}"
+
+
+_WHOLE_FROM: Final = 1000
+"""From here on three digits would be written as a power of ten."""
 
 
 def _as_script(specs: Any) -> str:

@@ -1,6 +1,7 @@
 import re
 
-from analytics.pictures.page import page_text
+from analytics.pictures.page import Page, drawn, page_text
+from analytics.pictures.picture import Panel, Picture
 from tests.analytics.told import tables
 
 
@@ -53,3 +54,12 @@ def test_a_page_says_what_is_left_out_of_it() -> None:
     text = page_text({}, "", left_out={"partitions": 7, "moves": 1})
     assert "too long for a page: 7 rows of partitions, 1 row of moves left out" in text
     assert "left out" not in page_text(tables(), "")
+
+
+def test_numbers_of_a_page_are_written_out_and_no_heading_is_empty() -> None:
+    rows = [{"p50_ms": 5502.4, "share": 0.12345, "bytes": 1234567.0, "count": 3}]
+    panel = Panel("", "Longest silence by value, 1 of them.", {})
+    picture = Picture("Silence", "How long nobody was answered.", [panel], table=rows)
+    text = drawn(Page("Seeds", "1 seed", [], [picture], None), "")
+    assert re.findall("<td>(.*?)</td>", text) == ["5,502", "0.123", "1,234,567", "3"]
+    assert "<h3>" not in text
