@@ -1,6 +1,6 @@
 """Serves: ListTransactions (66), the transactional ids that this broker coordinates.
 
-Versions: 0-1. Version 2, of Kafka 4.1, filters by a pattern of RE2.
+Versions: 0-2.
 """
 
 from __future__ import annotations
@@ -23,13 +23,16 @@ def refuse(
     return ListTransactionsResponse(error_code=error.code)
 
 
-@handles(ListTransactionsRequest, "0-1", refuse=refuse)
+@handles(ListTransactionsRequest, "0-2", refuse=refuse)
 async def handle(
     context: Context, request: ListTransactionsRequest, _version: int
 ) -> ListTransactionsResponse:
     """List what passes all filters; nothing while a partition is being loaded."""
     wanted = ListingFilter(
-        request.state_filters, request.producer_id_filters, request.duration_filter
+        state_names=request.state_filters,
+        producer_ids=frozenset(request.producer_id_filters),
+        duration_ms=request.duration_filter,
+        pattern=request.transactional_id_pattern,
     )
     known = [one for shard in context.transactions.shards.shards() for one in shard.transactions()]
     found = listed(known, wanted, context.wall_ms())

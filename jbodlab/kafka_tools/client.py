@@ -86,6 +86,17 @@ class ClusterClient:
         with _unreachable(f"{node.host}:{node.port}"):
             return key in self._offered((node.host, node.port))
 
+    def newest(self, broker_id: int, key: int) -> int:
+        """Return the newest version of an API that a broker offers; -1: none.
+
+        Raises:
+            ToolFailure: it is not in the cluster, or does not answer.
+        """
+        node = self._node(broker_id)
+        with _unreachable(f"broker {broker_id}"):
+            _, high = self._offered((node.host, node.port)).get(key, (0, -1))
+        return high
+
     def ask(self, message: Any, *, version_max: int | None = None) -> Any:
         """Ask any broker that answers.
 
@@ -118,9 +129,7 @@ class ClusterClient:
             ToolFailure: it is not in the cluster, or does not answer.
             KafkaError: UNSUPPORTED_VERSION.
         """
-        node = self.nodes().get(broker_id)
-        if node is None:
-            raise _timeout(f"broker {broker_id} is not in the cluster")
+        node = self._node(broker_id)
         with _unreachable(f"broker {broker_id}"):
             return self._request((node.host, node.port), message, version_max)
 
@@ -172,6 +181,12 @@ class ClusterClient:
                     raise _timeout(f"the cluster still answers {error}") from error
             self._pause(_RETRY_S)
             self._look_around()
+
+    def _node(self, broker_id: int) -> BrokerView:
+        node = self.nodes().get(broker_id)
+        if node is None:
+            raise _timeout(f"broker {broker_id} is not in the cluster")
+        return node
 
     def _look_around(self) -> None:
         view = cluster_view(self.ask(metadata_request([])))

@@ -27,13 +27,15 @@ from protocol.admin.transactions import (
     describe_producers_request,
     describe_transaction_request,
     find_transaction_coordinator_request,
-    list_transactions_request,
     producer_views,
+    too_old_for,
     transaction_listings,
     transaction_view,
 )
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
+from protocol.messages.transactions import ListTransactionsRequest
+from protocol.wire.table import META
 
 PARTITIONS_OF_A_REQUEST_MAX: Final = 500
 _LEADER_MOVES: Final = (
@@ -43,18 +45,21 @@ _LEADER_MOVES: Final = (
 
 
 def list_transactions(
-    client: ClusterClient, producer_ids: Collection[int] = (), *, duration_ms_min: int = -1
+    client: ClusterClient, request: ListTransactionsRequest
 ) -> list[tuple[int, TransactionListing]]:
-    """Return all transactional ids, each with its coordinator; every broker is asked.
+    """Return transactional ids, each with its coordinator; every broker is asked.
 
     Raises:
-        KafkaError: a broker's answer.
+        KafkaError: a broker's answer; UNSUPPORTED_VERSION where it does not know a filter.
         ToolFailure: a broker does not answer.
     """
-    request = list_transactions_request(producer_ids, duration_ms_min)
+    key = META[ListTransactionsRequest].api_key
+    assert key is not None
 
     def listed(broker: int) -> list[TransactionListing]:
-        answer = client.ask_broker(broker, request, version_max=1)
+        if text := too_old_for(request, client.newest(broker, key)):
+            raise KafkaError(ErrorCode.UNSUPPORTED_VERSION, text)
+        answer = client.ask_broker(broker, request)
         raise_for(answer.error_code)
         return transaction_listings(answer)
 

@@ -36,13 +36,18 @@ from jbodlab.kafka_tools.transaction_questions import (
     describe_transaction,
     list_transactions,
 )
-from protocol.admin.transactions import TransactionView
+from protocol.admin.transactions import (
+    ANY_DURATION,
+    TransactionView,
+    list_transactions_request,
+)
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 
 _TIMEOUT_MINUTES: Final = 15
 _MINUTE_MS: Final = 60_000
 _LONG_BITS: Final = 64
+_PATTERN: Final = "transactional-id-pattern"
 
 
 def _run(words: Words, report: Report) -> None:
@@ -54,9 +59,12 @@ def _run(words: Words, report: Report) -> None:
 
 
 def _list(client: ClusterClient, words: Words, report: Report) -> None:
-    duration_ms_min = words.number("duration-filter", -1, _LONG_BITS)
+    request = list_transactions_request(
+        duration_ms=words.number("duration-filter", ANY_DURATION, _LONG_BITS),
+        pattern=words.value(_PATTERN) if words.has(_PATTERN) else None,
+    )
     with _failing("Failed to list transactions"):
-        found = list_transactions(client, duration_ms_min=duration_ms_min)
+        found = list_transactions(client, request)
     for line in listing_lines(found):
         report.say(line)
     report.note("transactions", listing_document(found))
@@ -166,7 +174,7 @@ def _known(
     """Return what coordinators say of the producers, by producer id."""
     producer_ids = sorted({each.producer.producer_id for each in candidates})
     with _failing(f"Failed to list transactions for {len(producer_ids)} producers"):
-        listed = list_transactions(client, producer_ids)
+        listed = list_transactions(client, list_transactions_request(producer_ids))
     known: dict[int, TransactionView | None] = {}
     for _, each in listed:
         with _failing(f"Failed to describe {len(listed)} transactions"):

@@ -33,6 +33,9 @@ from protocol.messages.transactions import (
 
 ANY_DURATION: Final = -1
 _TRANSACTION: Final = 1
+_WITH_DURATION: Final = 1
+_WITH_PATTERN: Final = 2
+"""Versions of ListTransactions."""
 _NONE: Final = -1
 
 
@@ -80,12 +83,41 @@ def find_transaction_coordinator_request(transactional_id: str) -> FindCoordinat
 
 
 def list_transactions_request(
-    producer_ids: Collection[int] = (), duration_ms_min: int = ANY_DURATION
+    producer_ids: Collection[int] = (),
+    *,
+    duration_ms: int = ANY_DURATION,
+    pattern: str | None = None,
 ) -> ListTransactionsRequest:
-    """Ask a broker for what it coordinates; without producer ids for all."""
+    """Ask a broker for what it coordinates; without producer ids for all.
+
+    Args:
+        producer_ids: those of interest.
+        duration_ms: those that began longer ago (3.8).
+        pattern: of RE2, for their whole transactional ids (4.1).
+    """
     return ListTransactionsRequest(
-        state_filters=[], producer_id_filters=list(producer_ids), duration_filter=duration_ms_min
+        state_filters=[],
+        producer_id_filters=list(producer_ids),
+        duration_filter=duration_ms,
+        transactional_id_pattern=pattern,
     )
+
+
+def too_old_for(request: ListTransactionsRequest, version: int) -> str:
+    """Say which filter a broker does not know whose newest version this is; empty: none."""
+    # Kafka's words: ListTransactionsRequest.Builder.
+    if request.duration_filter >= 0 and version < _WITH_DURATION:
+        return (
+            "Duration filter can be set only when using API version 1 or higher. If client is "
+            "connected to an older broker, do not specify duration filter or set duration filter "
+            "to -1."
+        )
+    if request.transactional_id_pattern is not None and version < _WITH_PATTERN:
+        return (
+            "Transactional ID pattern filter can be set only when using API version 2 or higher. "
+            "If client is connected to an older broker, do not specify the pattern filter."
+        )
+    return ""
 
 
 def transaction_listings(answer: ListTransactionsResponse) -> list[TransactionListing]:

@@ -140,6 +140,7 @@ _OF_BROKERS: Final[Mapping[str, str]] = {
     "rebuild_throttle.RebuildThrottle.begin": _NO_REBUILD_LIMIT,
     "rebuild_throttle.RebuildThrottle.view": _NO_REBUILD_LIMIT,
     "record_errors": _WRONG_CLIENTS,
+    "regular_expressions": _CLASSIC_MEMBERS,
     "request_parts": _REQUEST_FAULTS,
     "request_rules": _REQUEST_FAULTS,
     "topic_partitions": _OTHER_CLIENTS,

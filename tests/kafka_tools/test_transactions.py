@@ -89,7 +89,37 @@ def test_only_transactions_that_last_are_listed_where_that_is_asked(
 ):
     listed = rows(tools.run(f"{TOOL} list --duration-filter 0"))
     assert topic in [row["TransactionalId"] for row in listed]
-    assert rows(tools.run(f"{TOOL} list --duration-filter {LONG_AGO_MS}")) == []
+    later = rows(tools.run(f"{TOOL} list --duration-filter {LONG_AGO_MS}"))
+    assert topic not in [row["TransactionalId"] for row in later]
+    assert {row["TransactionState"] for row in later} <= {"Empty"}, "no transaction was ever begun"
+    ongoing.abort_transaction(DEADLINE_S)
+
+
+def test_transactions_are_listed_by_a_pattern_as_in_kafka(
+    tools: KafkaTools, topic: str, ongoing: Producer, tmp_path: Path
+):
+    both = Both(tools, lambda _broker: [], tmp_path)
+    listed = f"{TOOL} list --transactional-id-pattern"
+    if tools.release.startswith("3."):
+        refused = tools.run(f"{listed} .*")
+        assert (refused.code, "unrecognized  arguments" in refused.err) == (1, True)
+    else:
+        for pattern, is_listed in (
+            (topic, True),
+            (f"(?i).*{topic[1:].upper()}", True),
+            (topic[:-1], False),
+            ("[^a-z].*", False),
+        ):
+            found = rows(both.same(f"{listed} '{pattern}'"))
+            assert [row["TransactionalId"] for row in found] == [topic] * is_listed
+        found = rows(both.same(f"{listed} {topic} --duration-filter {LONG_AGO_MS}"))
+        assert found == []
+        refused = tools.run(f"{listed} '('")
+        assert (refused.code, refused.out) == (1, "")
+        assert refused.err.startswith("Failed to list transactions: ")
+    refused = both.ours(f"{listed} '('")
+    assert (refused.code, refused.out) == (1, "")
+    assert refused.err == "Failed to list transactions: INVALID_REGULAR_EXPRESSION\n"
     ongoing.abort_transaction(DEADLINE_S)
 
 

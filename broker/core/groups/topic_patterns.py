@@ -1,6 +1,5 @@
 """Which topics the patterns stand for that members of a consumer group are subscribed to.
 
-Patterns are RE2's, as in Kafka: their time to match is bounded by their length and the name's.
 Nothing is stored here: what is resolved is the value of a ConsumerGroupRegularExpression record.
 
 Source: TopicRegexResolver.java, GroupMetadataManager.maybeUpdateRegularExpressions.
@@ -10,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-import re2  # pyright: ignore[reportMissingTypeStubs] - it has none
-
-from protocol.errors import ErrorCode, KafkaError
+from broker.core.regular_expressions import RegularExpression, compiled
 
 REFRESH_INTERVAL_MS_MIN: Final = 10_000
 """Patterns of a group are not resolved more often; a new one may wait for so long."""
@@ -49,8 +46,8 @@ def resolved(
     """
     found: dict[str, ResolvedRegularExpression] = {}
     for pattern in patterns:
-        compiled = _compiled(pattern)
-        matching = frozenset(topic for topic in topics if compiled.fullmatch(topic))
+        expression = _compiled(pattern)
+        matching = frozenset(topic for topic in topics if expression.fullmatch(topic))
         found[pattern] = ResolvedRegularExpression(matching, version, now_ms)
     return found
 
@@ -86,25 +83,5 @@ def is_resolution_due(
     )
 
 
-def _compiled(pattern: str) -> Any:
-    try:
-        return re2.compile(pattern, _OPTIONS)  # pyright: ignore[reportUnknownMemberType] - untyped
-    except _PatternError as error:
-        reason = str(error.args[0], "utf-8", "replace")
-        raise KafkaError(
-            ErrorCode.INVALID_REGULAR_EXPRESSION,
-            f"SubscribedTopicRegex `{pattern}` is not a valid regular expression: {reason}.",
-        ) from None
-
-
-_PatternError: Final[type[Exception]] = re2.error  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-
-
-def _options() -> Any:
-    """RE2 itself would write mistakes in patterns to standard error."""
-    options = re2.Options()
-    options.log_errors = False
-    return options
-
-
-_OPTIONS: Final = _options()
+def _compiled(pattern: str) -> RegularExpression:
+    return compiled(pattern, "SubscribedTopicRegex")

@@ -26,6 +26,8 @@ _ADD: Final = 3
 _END: Final = 3
 _PRODUCE: Final = 8
 _FETCH: Final = 11
+_DECADES_MS: Final = 2**40
+"""More than any transaction is open, less than since 1970."""
 _SETTLED: Final = (
     ErrorCode.NONE,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -296,3 +298,35 @@ def list_all(given: Given) -> Script:
     ):
         yield from ask("ListTransactions", given.version, form, to=to)
     yield from _end(given, producer, committed=False)
+
+
+@case("transactions/list-by-duration", "ListTransactions", versions="all", since=1)
+def list_by_duration(given: Given) -> Script:
+    """Transactions that are open for long: before any, while one is, and when it is over."""
+    topic = yield NewTopic()
+    producer = yield from _init(given)
+    yield from _listed(given, *({"durationFilter": ms} for ms in (0, _DECADES_MS, 2**62)))
+    yield from _add(given, producer, topic, 0)
+    yield from _listed(given, *({"durationFilter": ms} for ms in (-2, _DECADES_MS)))
+    yield from _end(given, producer, committed=False)
+    ids = {"transactionalIds": [given.name("txn")]}
+    yield Until(Request("DescribeTransactions", 0, ids), _is_complete, to=_to(given))
+    yield from _listed(given, {"durationFilter": _DECADES_MS})
+
+
+@case("transactions/list-by-pattern", "ListTransactions", versions="all", since=2)
+def list_by_pattern(given: Given) -> Script:
+    """Transactions whose whole id a pattern matches; one that RE2 does not take is refused."""
+    name = given.name("txn")
+    yield from _init(given)
+    for pattern in (name, f".*{name[-6:]}", name[:-1], name.upper(), f"(?i){name.upper()}", ""):
+        yield from _listed(given, {"transactionalIdPattern": pattern})
+    for pattern in ("(", f"(?={name})", f"({name[:3]}", r"(a)\1"):
+        yield from _listed(given, {"transactionalIdPattern": pattern, "stateFilters": ["Sheep"]})
+    both = {"transactionalIdPattern": f"{name}|none", "stateFilters": ["Ongoing"]}
+    yield from _listed(given, both, both | {"stateFilters": ["Empty"]})
+
+
+def _listed(given: Given, *forms: Form) -> Script:
+    for form in forms:
+        yield from ask("ListTransactions", given.version, form, to=_to(given))

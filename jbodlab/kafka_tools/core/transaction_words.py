@@ -31,10 +31,15 @@ OPTIONS: Final = (
     Option("start-offset", "abort: where the transaction begins.", "offset"),
     Option("topic", "abort, describe-producers, find-hanging: the topic.", "name"),
     Option("transactional-id", "describe: the transactional id.", "id"),
+    Option(
+        "transactional-id-pattern",
+        "list: only ids that this regular expression of RE2 matches as a whole (4.1).",
+        "pattern",
+    ),
 )
 _GENERAL: Final = ("bootstrap-server", "command-config", "json")
 COMMANDS: Final = {
-    "list": ("duration-filter",),
+    "list": ("duration-filter", "transactional-id-pattern"),
     "describe": ("transactional-id",),
     "describe-producers": ("broker-id", "topic", "partition"),
     "abort": (

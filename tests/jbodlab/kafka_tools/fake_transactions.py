@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -73,6 +74,9 @@ class FakeTransactions:
 
     def _list(self, broker: int, request: Any) -> Any:
         wanted = set(request.producer_id_filters)
+        pattern = request.transactional_id_pattern or ".*"
+        if pattern == "(":
+            return ListTransactionsResponse(error_code=ErrorCode.INVALID_REGULAR_EXPRESSION)
         return ListTransactionsResponse(
             error_code=0,
             unknown_state_filters=[],
@@ -81,7 +85,9 @@ class FakeTransactions:
                     transactional_id=name, producer_id=producer_id, transaction_state="Ongoing"
                 )
                 for name, (producer_id, _) in self.open.items()
-                if broker == COORDINATOR and (not wanted or producer_id in wanted)
+                if broker == COORDINATOR
+                and (not wanted or producer_id in wanted)
+                and re.fullmatch(pattern, name)
             ],
         )
 

@@ -6,13 +6,16 @@ import pytest
 
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
+from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
 from protocol.messages.producer_ids import ProducerState
-from tests.jbodlab.kafka_tools.fake_cluster import FakeCluster
+from tests.jbodlab.kafka_tools.fake_cluster import API_KEYS, FakeCluster
 from tests.jbodlab.kafka_tools.fake_transactions import FakeTransactions
 from tests.jbodlab.kafka_tools.running import document, run
 
 TOOL = "kafka-transactions"
 FOO = TopicPartition("foo", 0)
+LIST = 66
+"""ListTransactions."""
 LEADER_OF_FOO = 0
 
 
@@ -51,6 +54,33 @@ def test_transactions_are_listed_with_their_coordinators(cluster: FakeCluster):
     ]
     (found,) = document(run(cluster, f"{TOOL} list --json"))["transactions"]
     assert (found["transactional_id"], found["coordinator"]) == ("pay", 2)
+
+
+def test_transactions_are_listed_by_a_pattern(cluster: FakeCluster, transactions: FakeTransactions):
+    transactions.open["rent"] = (9, [FOO])
+    listed = run(cluster, f"{TOOL} list --transactional-id-pattern p.*")
+    assert [row[0] for row in rows(listed.stdout)[1:]] == ["pay"]
+    refused = run(cluster, f"{TOOL} list --transactional-id-pattern (")
+    assert (refused.exit_code, refused.stdout) == (1, "")
+    assert refused.stderr == "Failed to list transactions: INVALID_REGULAR_EXPRESSION\n"
+
+
+@pytest.mark.usefixtures("transactions")
+def test_a_filter_that_brokers_do_not_know_is_told(cluster: FakeCluster):
+    def of_3_9(_broker: int, _request: object) -> ApiVersionsResponse:
+        keys = [
+            ApiVersion(api_key=key, min_version=0, max_version=1 if key == LIST else 20)
+            for key in API_KEYS
+        ]
+        return ApiVersionsResponse(error_code=0, api_keys=keys)
+
+    cluster.replies[ApiVersionsRequest] = of_3_9
+    assert run(cluster, f"{TOOL} list --duration-filter 5").exit_code == 0
+    result = run(cluster, f"{TOOL} list --transactional-id-pattern a")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith(
+        "Failed to list transactions: Transactional ID pattern filter can be set only when using "
+    )
 
 
 def test_a_transaction_is_described_as_soon_as_its_coordinator_is_there(

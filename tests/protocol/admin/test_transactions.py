@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from protocol.admin.outcomes import Outcome
 from protocol.admin.transactions import (
     abort_code,
@@ -10,6 +12,7 @@ from protocol.admin.transactions import (
     find_transaction_coordinator_request,
     list_transactions_request,
     producer_views,
+    too_old_for,
     transaction_view,
 )
 from protocol.errors import ErrorCode
@@ -22,6 +25,7 @@ from protocol.messages.producer_ids import (
 )
 from protocol.messages.transactions import (
     DescribeTransactionsResponse,
+    ListTransactionsRequest,
     TopicData,
     TransactionState,
     WritableTxnMarkerPartitionResult,
@@ -49,8 +53,25 @@ def described(code: ErrorCode) -> DescribeTransactionsResponse:
 
 def test_coordinators_are_asked_for_transactional_ids() -> None:
     assert find_transaction_coordinator_request("pay").key_type == 1
-    asked = list_transactions_request([7], 5)
+    asked = list_transactions_request([7], duration_ms=5, pattern="pay.*")
     assert (list(asked.producer_id_filters), asked.duration_filter) == ([7], 5)
+    assert asked.transactional_id_pattern == "pay.*"
+
+
+@pytest.mark.parametrize(
+    ("asked", "version", "filter_"),
+    [
+        (list_transactions_request(), 0, ""),
+        (list_transactions_request(duration_ms=0), 0, "Duration filter"),
+        (list_transactions_request(duration_ms=0), 1, ""),
+        (list_transactions_request(pattern=""), 1, "Transactional ID pattern filter"),
+        (list_transactions_request(pattern="a"), 2, ""),
+    ],
+)
+def test_filters_that_a_broker_does_not_know_are_told(
+    asked: ListTransactionsRequest, version: int, filter_: str
+) -> None:
+    assert too_old_for(asked, version).partition(" can be set only")[0] == filter_
 
 
 def test_a_transaction_that_is_not_open_began_never() -> None:

@@ -61,12 +61,6 @@ def test_a_mistake_is_told_with_the_pattern() -> None:
     assert told.value.code is ErrorCode.INVALID_REGULAR_EXPRESSION
 
 
-def test_a_mistake_is_not_written_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(KafkaError):
-        check_pattern("a**")
-    assert capfd.readouterr().err == ""
-
-
 def test_a_resolution_bears_the_version_and_the_time_of_what_it_looked_at() -> None:
     found = resolved(["foo.*", "b"], ["foo", "foobar", "bar"], version=7, now_ms=5)
     assert found == {

@@ -18,7 +18,7 @@ def words(line: str) -> Words:
 @pytest.mark.parametrize(
     "line",
     [
-        "list --duration-filter 5",
+        "list --duration-filter 5 --transactional-id-pattern a.*",
         "describe --transactional-id a",
         "describe-producers --topic a --partition 0 --broker-id 1",
         "abort --topic a --partition 0 --start-offset 5",
