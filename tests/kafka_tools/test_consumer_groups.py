@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -25,6 +26,12 @@ def produced(tools: KafkaTools, topic: str, *lines: str, options: str = "") -> N
     assert (printed.code, printed.err) == (0, "")
 
 
+def keyed(tools: KafkaTools) -> str:
+    """Return the console producer's options for lines of keys, of which "a" is in partition 0."""
+    option = "--property" if tools.release.startswith("3.") else "--reader-property"
+    return f"{option} parse.key=true {option} key.separator=:"
+
+
 def consumed(tools: KafkaTools, topic: str, group: str, count: int) -> list[str]:
     """Consume as a member of a group, from where it was; return the records."""
     printed = tools.run(
@@ -39,13 +46,11 @@ def consumed(tools: KafkaTools, topic: str, group: str, count: int) -> list[str]
 
 def test_a_group_goes_on_where_it_was_and_is_told_of(tools: KafkaTools, created: str):
     group = f"of-{created}"
-    option = "--property" if tools.release.startswith("3.") else "--reader-property"
-    keyed = f"{option} parse.key=true {option} key.separator=:"
     # One in each of the two partitions: of one without any, a consumer that is done may not know
     # yet where it begins, and commits nothing.
-    produced(tools, created, "a:one", "d:two", options=keyed)
+    produced(tools, created, "a:one", "d:two", options=keyed(tools))
     assert consumed(tools, created, group, 2) == ["one", "two"]
-    produced(tools, created, "a:three", options=keyed)
+    produced(tools, created, "a:three", options=keyed(tools))
     assert consumed(tools, created, group, 1) == ["three"]
 
     listed = tools.run("kafka-consumer-groups --list --state")
@@ -69,18 +74,44 @@ def test_a_group_that_is_not_there_cannot_be_deleted(tools: KafkaTools, topic: s
     assert "GroupIdNotFoundException" in printed.out + printed.err
 
 
+def formatted(tools: KafkaTools, partition: int, formatter: str, offset: str) -> list[Any]:
+    """Return what one of Kafka's formatters makes of records of groups."""
+    printed = tools.run(
+        f"kafka-console-consumer --topic {CONSUMER_OFFSETS} --partition {partition} "
+        f"--offset {offset} --timeout-ms 3000 "
+        f"--formatter org.apache.kafka.tools.consumer.{formatter}"
+    )
+    # One object follows the other without a break.
+    return json.loads(f"[{printed.out.strip().replace('}{', '},{')}]")
+
+
+def test_offsets_that_are_stored_are_read_by_kafkas_own_formatter(tools: KafkaTools, created: str):
+    group = f"of-{created}"
+    partition = partition_for(group, CoordinationConfig().offsets_topic_num_partitions)
+    # 3.9's formatter ends at what KIP-848 stores, of other groups in this partition.
+    ends = tools.run(f"kafka-get-offsets --topic-partitions {CONSUMER_OFFSETS}:{partition}").lines
+    (offset,) = [line.rpartition(":")[2] for line in ends] or ["0"]
+    produced(tools, created, *(f"a:{number}" for number in range(7)), options=keyed(tools))
+    for to in (3, 7):
+        words = f"--group {group} --topic {created}:0 --to-offset {to} --execute"
+        assert tools.run(f"kafka-consumer-groups --reset-offsets {words}").code == 0
+    rows = formatted(tools, partition, "OffsetsMessageFormatter", offset)
+    rows = [row for row in rows if row["key"]["data"]["group"] == group]
+    key = {"group": group, "topic": created, "partition": 0}
+    assert [row["key"]["data"] for row in rows] == [key, key]
+    values = [row["value"]["data"] for row in rows]
+    assert [(value["offset"], value["metadata"]) for value in values] == [(3, ""), (7, "")]
+    assert tools.run(f"kafka-consumer-groups --delete --group {group}").code == 0
+    *_, last = formatted(tools, partition, "OffsetsMessageFormatter", offset)
+    assert (last["key"]["data"]["group"], last["value"]) == (group, None), "a tombstone"
+
+
 def test_what_is_stored_of_a_group_is_read_by_kafkas_own_formatter(tools: KafkaTools, created: str):
     group = f"of-{created}"
     produced(tools, created, "one")
     assert consumed(tools, created, group, 1) == ["one"]
     partition = partition_for(group, CoordinationConfig().offsets_topic_num_partitions)
-    printed = tools.run(
-        f"kafka-console-consumer --topic {CONSUMER_OFFSETS} --partition {partition} "
-        "--offset earliest --timeout-ms 3000 "
-        "--formatter org.apache.kafka.tools.consumer.GroupMetadataMessageFormatter"
-    )
-    # One object follows the other without a break.
-    rows = json.loads(f"[{printed.out.strip().replace('}{', '},{')}]")
+    rows = formatted(tools, partition, "GroupMetadataMessageFormatter", "earliest")
     rows = [row for row in rows if row["key"]["data"]["group"] == group]
     values = [row["value"]["data"] for row in rows]
     assert [value["protocolType"] for value in values] == ["consumer"] * len(rows)

@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Generator
-from typing import Any
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
-from confluent_kafka import Consumer
+from confluent_kafka import Consumer, TopicPartition
 
+from broker.core.coordination import partition_for
+from protocol.configs.coordination import CoordinationConfig
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.deadlines import DEADLINE_MS
 from tests.integration.labs import Lab
 from tests.kafka_tools.test_consumer_groups import produced
 from tests.kafka_tools.tools import KafkaTools
+
+RECORDS: Final = {
+    "1": "offset",
+    "3": "group",
+    "5": "member",
+    "6": "targets",
+    "7": "target",
+    "8": "current",
+}
+"""What each type of record, as its key has it, is about."""
 
 
 @pytest.fixture
@@ -71,6 +87,40 @@ def test_kafkas_consumer_finds_topics_by_a_regular_expression(
 ) -> None:
     produced(tools, created, "one")
     assert consumed(tools, created, 1, f"--include {created[:-1]}.") == ["one"]
+
+
+def test_what_is_stored_of_a_group_is_decoded_by_kafka_dump_log(
+    lab: Lab, tools: KafkaTools, created: str, member: Any
+) -> None:
+    group = f"of-{created}"
+    member.commit(offsets=[TopicPartition(created, 1, 3)], asynchronous=False)
+    segment = segment_of(lab, group)
+    printed = tools.run("kafka-dump-log --offsets-decoder --files", str(segment))
+    assert (printed.code, printed.err) == (0, "")
+    assert all(line.endswith(" isvalid: true") for line in printed.lines if " crc: " in line)
+    stored: dict[str, Any] = {}
+    for line in printed.lines:
+        found = re.search(r" key: (\{.*\}) payload: (\{.*\})$", line)
+        key: dict[str, Any] = json.loads(found[1]) if found else {}
+        if found and group in (key["data"].get("groupId"), key["data"].get("group")):
+            stored[RECORDS[key["type"]]] = json.loads(found[2])["data"]
+    assert stored.keys() == {*RECORDS.values()}
+    about = stored["member"]
+    assert (about["clientId"], about["subscribedTopicNames"]) == ("reader", [created])
+    (assigned,) = stored["current"]["assignedPartitions"]
+    assert (stored["current"]["memberEpoch"], assigned["partitions"]) == (2, [0, 1])
+    assert stored["target"]["topicPartitions"][0]["partitions"] == [0, 1]
+    epochs = stored["group"]["epoch"], stored["targets"]["assignmentEpoch"]
+    assert epochs == (2, 2)
+    assert (stored["offset"]["offset"], stored["offset"]["metadata"]) == (3, "")
+
+
+def segment_of(lab: Lab, group: str) -> Path:
+    """Return the first segment of the group's coordinator, at the leader."""
+    index = partition_for(group, CoordinationConfig().offsets_topic_num_partitions)
+    leader = lab.partition(CONSUMER_OFFSETS, index).leader
+    log_dir = Path(lab.log_dir_of(leader, CONSUMER_OFFSETS, index).path)
+    return log_dir / f"{CONSUMER_OFFSETS}-{index}" / f"{0:020}.log"
 
 
 @pytest.mark.usefixtures("member")
