@@ -59,6 +59,7 @@ BLOCKS: Final[Mapping[str, tuple[RunBy | Why, ...]]] = {
         *(NETWORKS,) * 2,
         RunBy("tests/containers/__main__.py"),
     ),
+    "how-to/coordinators.md": (HOW_TO,) * 4,
     "how-to/elsewhere.md": (HOW_TO, HOW_TO, HOW_TO, CONTAINERS),
     "how-to/failover.md": (HOW_TO,),
     "how-to/join-apache-kafka.md": (

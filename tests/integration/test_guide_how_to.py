@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -15,10 +16,19 @@ from jbodlab.processes.cluster import Cluster
 from jbodlab.processes.free_ports import free_ports
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from tests.deadlines import DEADLINE_S
-from tests.integration.guide_blocks import blocks, environment, instead, on_free_ports, type_in
+from tests.integration.guide_blocks import (
+    GUIDE,
+    blocks,
+    environment,
+    instead,
+    on_free_ports,
+    type_in,
+)
 
 pytest_plugins = ["pytester"]
 HERE = "kafka.example:9092"
+HOME = "127.0.0.1:9092"
+COORDINATOR = re.compile(r"(?m)^readers +\S+ +\((\d)\)")
 pytestmark = pytest.mark.sampled_among("how-to pages of the guide", kept=1)
 
 
@@ -41,6 +51,32 @@ def test_a_disk_is_found_for_a_client_and_broken_in_other_ways(folder: Path) -> 
     assert '"path": "' in found
     told = type_in(folder, others)
     assert re.search(r"in force .*mode=sync_failure node=broker-1 log_dir=data/b1/d1 times=1", told)
+
+
+def test_a_group_and_a_transaction_outlive_the_disk_of_their_coordinator(folder: Path) -> None:
+    begun, group, transaction = (
+        block.replace(HOME, servers(folder)) for block in blocks("how-to/coordinators.md")
+    )
+    before = type_in(folder, begun)
+    (first,) = COORDINATOR.findall(before)
+    assert len(re.findall(r"(?m)^data/b\d/d\d/__consumer_offsets-", before)) == 3
+    told = type_in(folder, group)
+    assert re.search(rf"data/b{first}/d\d now fails with eio", told)
+    (second,) = COORDINATOR.findall(told)
+    assert second != first
+    lags = re.findall(r"(?m)^readers +orders +\d +(\d+) +(\d+) +0 ", told)
+    assert len(lags) == 6
+    assert sum(int(offset) for offset, _ in lags) == 600, "commits of all that was written"
+    assert "\n500\n" in told, "the rest of what was written, none of it twice"
+    assert re.search(rf"data/b{first}/d\d is back", told)
+
+    shutil.copy(GUIDE / "programs" / "pay.py", folder)
+    told = type_in(folder, f"{group.splitlines()[0]}\n{transaction}")
+    assert told.count("committed") == 2
+    (broken,) = re.findall(r"data/b(\d)/d\d now fails with eio", told)
+    (other, state) = re.findall(r"(?m)^pay +\t(\d) +\t\d+ +\t(\w+)", told)[-1]
+    assert other != broken
+    assert state in ("PrepareCommit", "CompleteCommit"), "markers are written after the answer"
 
 
 @pytest.mark.sampled_among("pages of the guide that start Java", kept=0)
