@@ -18,8 +18,8 @@ import click
 from jbodlab.errors import ExitCode
 from jbodlab.processes.lab_spec import LabShape
 from tests.clients.builds import NotRunError
-from tests.clients.card import page
-from tests.clients.kept import keep, read_kept, renewed
+from tests.clients.card import page, rows
+from tests.clients.kept import renewed, rows_of
 from tests.clients.programs import MEANINGS, NOTES, PROGRAMS, Program
 from tests.clients.results import Outcome
 from tests.clients.secured.combinations import CLIENTS as SECURED
@@ -34,11 +34,10 @@ from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
 ROOT: Final = Path(__file__).parents[2]
 BUILD_DIR: Final = ROOT / "build" / "clients"
 CARD: Final = ROOT / "docs" / "clients.md"
-KEPT: Final = BUILD_DIR / "outcomes.json"
 CLIENTS: Final = (*(each.client for each in PROGRAMS), KAFKA_PYTHON_SUITE)
 NOT_RUN: Final = 9
 SHAPE: Final = LabShape(
-    log_dirs=6,
+    log_dirs=8,
     configs=FAST | {"group.initial.rebalance.delay.ms": "500"},
     session_timeout_ms=PATIENT_MS,
 )
@@ -51,7 +50,7 @@ SHAPE: Final = LabShape(
     "clients",
     type=click.Choice(CLIENTS, case_sensitive=False),
     multiple=True,
-    help="Only these; of all others the card shows what ran here before.",
+    help="Only these; the rows of all others stay in the card.",
 )
 @click.option(
     "--quick",
@@ -76,10 +75,11 @@ def main(*, clients: tuple[str, ...], quick: bool, secured: bool) -> None:
     if not clients or KAFKA_PYTHON_SUITE in clients:
         outcomes.append(_suite())
     if not quick:
-        known = renewed(read_kept(KEPT), outcomes, CLIENTS)
-        keep(KEPT, known)
-        kept = kept_part(CARD.read_text(encoding="utf-8"))
-        CARD.write_text(page(known, (WHOLE, FAILING), MEANINGS, NOTES) + kept, encoding="utf-8")
+        card = CARD.read_text(encoding="utf-8")
+        ran = rows(outcomes, (WHOLE, FAILING), MEANINGS)
+        lines = renewed(rows_of(card, CLIENTS), ran, CLIENTS)
+        written = page(lines, (WHOLE, FAILING), MEANINGS, NOTES) + kept_part(card)
+        CARD.write_text(written, encoding="utf-8")
         click.echo(f"written: {CARD.relative_to(ROOT)}")
     sys.exit(exit_code(outcomes))
 

@@ -16,12 +16,34 @@ clients, against clusters that it starts. Each program checks itself: no error r
 application, no record is lost, none is there twice where the client promises that, and the records
 of a key keep their order. In the last column a log dir under the leader of the topic fails while
 the program writes to it, another one for each item that writes. `python -m tests.clients --client
-NAME` runs one client again and renews its rows; a client without rows did not run here yet.
+NAME` runs one client again and renews its rows; those of the others stay as they are.
 """
 
 
+def rows(
+    outcomes: Sequence[Outcome], worlds: Sequence[str], meanings: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Return the rows of each client in Markdown.
+
+    Args:
+        outcomes: of every client in every world that it ran in.
+        worlds: the columns, in their order.
+        meanings: what an item is about, where it is no suite.
+    """
+    seen: dict[tuple[str, str, str], dict[str, str]] = {}
+    for outcome in outcomes:
+        for result in outcome.results or (ItemResult("all", passed=False, told=""),):
+            cells = seen.setdefault((outcome.client, outcome.version, result.item), {})
+            cells[outcome.world] = _cell(outcome, result, is_suite=result.item not in meanings)
+    found: dict[str, list[str]] = {}
+    for (client, version, item), cells in seen.items():
+        words = (f"{client} {version}".strip(), item, *(cells.get(world, "") for world in worlds))
+        found.setdefault(client, []).append(f"| {' | '.join(words)} |")
+    return found
+
+
 def page(
-    outcomes: Sequence[Outcome],
+    lines: Sequence[str],
     worlds: Sequence[str],
     meanings: Mapping[str, str],
     notes: Sequence[str] = (),
@@ -29,27 +51,18 @@ def page(
     """Return the card in Markdown.
 
     Args:
-        outcomes: of every client in every world that it ran in.
+        lines: the rows of every client.
         worlds: the columns, in their order.
         meanings: what an item is about, where it is no suite.
         notes: what a reader has to know of a client.
     """
-    lines = [_HEAD, f"| client | item | {' | '.join(worlds)} |", f"|---|---|{'---|' * len(worlds)}"]
-    seen: dict[tuple[str, str], dict[str, str]] = {}
-    for outcome in outcomes:
-        client = f"{outcome.client} {outcome.version}".strip()
-        for result in outcome.results or (ItemResult("all", passed=False, told=""),):
-            cells = seen.setdefault((client, result.item), {})
-            cells[outcome.world] = _cell(outcome, result, is_suite=result.item not in meanings)
-    lines += [
-        f"| {client} | {item} | {' | '.join(cells.get(world, '') for world in worlds)} |"
-        for (client, item), cells in seen.items()
-    ]
-    items = {item for _, item in seen}
-    lines += ["", "| item | what it does |", "|---|---|"]
-    lines += [f"| {item} | {text} |" for item, text in meanings.items() if item in items]
-    lines += ["", *(f"- {note}" for note in notes)] if notes else []
-    return "\n".join(lines) + "\n"
+    items = {line.split(" | ")[1] for line in lines}
+    head = f"| client | item | {' | '.join(worlds)} |"
+    told = [_HEAD, head, f"|---|---|{'---|' * len(worlds)}", *lines]
+    told += ["", "| item | what it does |", "|---|---|"]
+    told += [f"| {item} | {text} |" for item, text in meanings.items() if item in items]
+    told += ["", *(f"- {note}" for note in notes)] if notes else []
+    return "\n".join(told) + "\n"
 
 
 def _cell(outcome: Outcome, result: ItemResult, *, is_suite: bool) -> str:

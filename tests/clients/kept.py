@@ -1,35 +1,29 @@
-"""Outcomes of the last runs on this machine, so that one client can be run again for the card."""
+"""Rows of the page that is there, so that one client can be run again and the others stay."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-
-import msgspec
-
-from tests.clients.results import Outcome
+from collections.abc import Mapping, Sequence
 
 
-def read_kept(file: Path) -> list[Outcome]:
-    """Return what ``keep`` wrote last; nothing where nothing was kept."""
-    if not file.is_file():
-        return []
-    return msgspec.json.decode(file.read_bytes(), type=list[Outcome])
-
-
-def keep(file: Path, outcomes: Sequence[Outcome]) -> None:
-    """Write them for the next run."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(msgspec.json.format(msgspec.json.encode(outcomes)))
-
-
-def renewed(kept: Sequence[Outcome], ran: Sequence[Outcome], order: Sequence[str]) -> list[Outcome]:
-    """Return what is known of each client in each world, what ran just now before what was kept.
+def rows_of(page: str, clients: Sequence[str]) -> dict[str, list[str]]:
+    """Return the rows of the page's first table by the client that they are of.
 
     Args:
-        kept: of earlier runs.
-        ran: of this one.
-        order: the clients that there are; others are forgotten.
+        page: as ``card.page`` wrote it.
+        clients: those that there are; a row begins with one of them and its version.
     """
-    known = {(each.client, each.world): each for each in (*kept, *ran)}
-    return [each for client in order for each in known.values() if each.client == client]
+    found: dict[str, list[str]] = {}
+    for line in page.partition("\n| item | what")[0].splitlines():
+        # "Java before 4 3.9.2" begins with "Java", too.
+        of = [each for each in clients if line.startswith(f"| {each} ")]
+        if of:
+            found.setdefault(max(of, key=len), []).append(line)
+    return found
+
+
+def renewed(
+    kept: Mapping[str, Sequence[str]], ran: Mapping[str, Sequence[str]], order: Sequence[str]
+) -> list[str]:
+    """Return the rows of all clients, in that order: of this run, or else those that were kept."""
+    known = {**kept, **ran}
+    return [row for client in order for row in known.get(client, ())]

@@ -22,6 +22,7 @@ GROUP: Final = "group"
 TRANSACTIONS: Final = "transactions"
 STREAMS: Final = "streams"
 CONSUMER_GROUP: Final = "kip-848 group"
+COOPERATIVE: Final = "cooperative group"
 BATCH: Final = "batch"
 STREAMING: Final = "streaming"
 SINK: Final = "sink"
@@ -32,6 +33,8 @@ MEANINGS: Final = {
     GROUP: "two members share, one leaves, a third goes on at the committed offsets; the group is "
     "listed, described, deleted",
     CONSUMER_GROUP: "the same by the consumer protocol of KIP-848",
+    COOPERATIVE: "three members join one after the other by the cooperative-sticky assignor, one "
+    "leaves: no partition is taken from a member that keeps it",
     TRANSACTIONS: "consume, transform, produce; each third transaction aborted: every record once",
     STREAMS: "Kafka Streams counts words with exactly_once_v2, through a repartition topic and a "
     "changelog: every count of every word once, in order",
@@ -57,13 +60,14 @@ class Program:
     """Whether it takes a minute at most, and is run with ``--quick`` too."""
 
 
+_GROUPS: Final = (CONSUMER_GROUP, COOPERATIVE)
 PROGRAMS: Final = (
     Program("franz-go", partial(go_program, "franz")),
     Program("sarama", partial(go_program, "sarama")),
     Program("kafkajs", partial(node_program, "kafkajs")),
-    Program("Java", partial(java_program, "4.3.1"), (*FOUR, CONSUMER_GROUP, STREAMS)),
-    Program("Java before 4", partial(java_program, "3.9.2"), (*FOUR, CONSUMER_GROUP, STREAMS)),
-    Program("confluent-kafka", partial(python_program, "confluent")),
+    Program("Java", partial(java_program, "4.3.1"), (*FOUR, *_GROUPS, STREAMS)),
+    Program("Java before 4", partial(java_program, "3.9.2"), (*FOUR, *_GROUPS, STREAMS)),
+    Program("confluent-kafka", partial(python_program, "confluent"), (*FOUR, *_GROUPS)),
     Program("kafka-python", partial(python_program, "kafka_python")),
     Program("aiokafka", partial(python_program, "aiokafka_program")),
     Program("Spark Kafka connector", spark_program, (BATCH, STREAMING, SINK), is_quick=False),

@@ -6,7 +6,7 @@ import pytest
 
 from jbodlab.errors import ExitCode
 from tests.clients.__main__ import NOT_RUN, exit_code
-from tests.clients.card import page
+from tests.clients.card import page, rows
 from tests.clients.results import Halfway, ItemResult, Outcome, Version, read_line
 
 PASSED = Outcome("c", "1.0", "healthy", (ItemResult("produce", passed=True, told="9 records"),))
@@ -32,15 +32,20 @@ def test_a_line_without_a_meaning_is_refused() -> None:
 
 
 def test_the_page_has_a_row_per_item_and_the_reason_of_every_miss() -> None:
-    lines = page([PASSED, MISSED, NOT_THERE], ["healthy", "broken"], {"produce": "x"}).splitlines()
-    assert "| c 1.0 | produce | passed | **missed**: 1 \\| lost |" in lines
-    assert "| d | all | not run: no go |  |" in lines
+    worlds, meanings = ["healthy", "broken"], {"produce": "x", "other": "y"}
+    found = rows([PASSED, MISSED, NOT_THERE], worlds, meanings)
+    assert found == {
+        "c": ["| c 1.0 | produce | passed | **missed**: 1 \\| lost |"],
+        "d": ["| d | all | not run: no go |  |"],
+    }
+    lines = page([*found["c"], *found["d"]], worlds, meanings).splitlines()
+    at = lines.index("| client | item | healthy | broken |")
+    assert lines[at + 2 : at + 4] == [*found["c"], *found["d"]]
     assert lines[-1] == "| produce | x |"
 
 
 def test_counts_are_shown_of_suites_alone() -> None:
-    text = page([PASSED], ["healthy"], {})
-    assert "| c 1.0 | produce | 9 records |" in text
+    assert rows([PASSED], ["healthy"], {}) == {"c": ["| c 1.0 | produce | 9 records |"]}
 
 
 def test_the_exit_code_is_that_of_a_miss_even_where_something_was_not_run() -> None:

@@ -1,26 +1,29 @@
-"""Outcomes of earlier runs beside those of this one."""
+"""Rows of earlier runs beside those of this one."""
 
 from __future__ import annotations
 
-import dataclasses
-from pathlib import Path
+from tests.clients.card import page
+from tests.clients.kept import renewed, rows_of
 
-from tests.clients.kept import keep, read_kept, renewed
-from tests.clients.results import ItemResult, Outcome
-
-OLD = Outcome("a", "1.0", "healthy", (ItemResult("produce", passed=True, told="9 records"),))
-NEW = dataclasses.replace(OLD, version="1.1")
-OTHER = dataclasses.replace(OLD, client="b")
-
-
-def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
-    file = tmp_path / "build" / "outcomes.json"
-    assert read_kept(file) == []
-    keep(file, [OLD, OTHER])
-    assert read_kept(file) == [OLD, OTHER]
+ROWS = {
+    "a": ["| a 1.0 | produce | passed |", "| a 1.0 | group | **missed**: 1 lost |"],
+    "a before 4": ["| a before 4 3.9 | produce | passed |"],
+    "a's suite": ["| a's suite 1.0 | test/all | 5 passed |"],
+}
 
 
-def test_a_run_renews_its_clients_alone_and_who_is_no_client_is_forgotten() -> None:
-    broken = dataclasses.replace(OLD, world="broken")
-    gone = dataclasses.replace(OLD, client="gone")
-    assert renewed([OTHER, OLD, broken, gone], [NEW], ["a", "b"]) == [NEW, broken, OTHER]
+def test_rows_are_found_in_the_page_that_has_them() -> None:
+    lines = [row for rows in ROWS.values() for row in rows]
+    written = page(lines, ["healthy"], {"produce": "x", "group": "| a"}, ["a note"])
+    assert rows_of(written, [*ROWS, "b"]) == ROWS
+
+
+def test_rows_of_who_is_no_client_are_forgotten() -> None:
+    written = page(ROWS["a"], ["healthy"], {})
+    assert rows_of(written, ["b"]) == {}
+
+
+def test_a_run_renews_its_clients_alone() -> None:
+    ran = {"a": ["| a 1.1 | produce | passed |"], "b": ["| b 1.0 | produce | passed |"]}
+    order = ["b", "a", "a before 4"]
+    assert renewed(ROWS, ran, order) == [*ran["b"], *ran["a"], *ROWS["a before 4"]]

@@ -7,6 +7,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.BiConsumer;
@@ -53,6 +54,7 @@ public final class Clients {
         items.put("produce", clients::produce);
         items.put("group", () -> clients.group("classic"));
         items.put("kip-848 group", () -> clients.group("consumer"));
+        items.put("cooperative group", () -> Cooperative.run(clients, arguments[1]));
         items.put("transactions", clients::transactions);
         items.put("streams", () -> WordCount.run(arguments[0], arguments[1]));
         Ledger.tell("{\"version\": " + Ledger.quoted(AppInfoParser.getVersion()) + "}");
@@ -73,7 +75,7 @@ public final class Clients {
         System.exit(0);
     }
 
-    private Admin connect() {
+    Admin connect() {
         return Admin.create(Map.of("bootstrap.servers", bootstrap));
     }
 
@@ -136,7 +138,7 @@ public final class Clients {
         }
     }
 
-    private KafkaProducer<String, String> producer(Map<String, Object> more) {
+    KafkaProducer<String, String> producer(Map<String, Object> more) {
         Map<String, Object> configs = new HashMap<>(more);
         configs.put("bootstrap.servers", bootstrap);
         configs.put("linger.ms", 1);
@@ -191,16 +193,17 @@ public final class Clients {
     }
 
     /** Reads a topic as one of a group until it is told to leave, and commits what it has read. */
-    private final class Member implements AutoCloseable, ConsumerRebalanceListener {
-        final AtomicInteger owned = new AtomicInteger();
+    final class Member implements AutoCloseable, ConsumerRebalanceListener {
+        final Set<TopicPartition> owned = ConcurrentHashMap.newKeySet();
+        /** Whatever was taken from it; who watches clears it. */
+        final Set<TopicPartition> revoked = ConcurrentHashMap.newKeySet();
         final AtomicInteger read = new AtomicInteger();
         private final Thread thread;
         private volatile boolean leaves = false;
 
-        Member(String protocol, String groupId, String topic, Ledger ledger) {
-            Map<String, Object> configs = new HashMap<>(Map.of("group.id", groupId));
-            if (!protocol.equals("classic"))
-                configs.put("group.protocol", protocol);
+        Member(Map<String, Object> protocol, String groupId, String topic, Ledger ledger) {
+            Map<String, Object> configs = new HashMap<>(protocol);
+            configs.put("group.id", groupId);
             thread = new Thread(() -> {
                 try (KafkaConsumer<String, String> consumer = consumer(configs)) {
                     consumer.subscribe(List.of(topic), this);
@@ -224,12 +227,13 @@ public final class Clients {
 
         @Override
         public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
-            owned.addAndGet(partitions.size());
+            owned.addAll(partitions);
         }
 
         @Override
         public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
-            owned.addAndGet(-partitions.size());
+            revoked.addAll(partitions);
+            owned.removeAll(partitions);
         }
 
         @Override
@@ -242,9 +246,10 @@ public final class Clients {
         }
     }
 
-    private String group(String protocol) throws Exception {
-        String topic = prefix + "-group-" + protocol;
-        String groupId = prefix + "-readers-" + protocol;
+    private String group(String protocolName) throws Exception {
+        String topic = prefix + "-group-" + protocolName;
+        String groupId = prefix + "-readers-" + protocolName;
+        Map<String, Object> protocol = protocolName.equals("classic") ? Map.of() : Map.of("group.protocol", protocolName);
         Ledger ledger = new Ledger();
         try (Admin admin = connect(); KafkaProducer<String, String> producer = producer(Map.of())) {
             create(admin, topic);
@@ -257,7 +262,7 @@ public final class Clients {
     }
 
     /** Two members read what is written meanwhile, one of them leaves. */
-    private void share(String protocol, String groupId, String topic, Ledger ledger, BiConsumer<String, String> send)
+    private void share(Map<String, Object> protocol, String groupId, String topic, Ledger ledger, BiConsumer<String, String> send)
             throws Exception {
         Thread writing = new Thread(() -> ledger.write(topic, send));
         try (Member first = new Member(protocol, groupId, topic, ledger)) {
@@ -265,15 +270,15 @@ public final class Clients {
             ledger.until("the first member reads", () -> first.read.get() > 0);
             try (Member second = new Member(protocol, groupId, topic, ledger)) {
                 ledger.until("both share the partitions",
-                        () -> first.owned.get() == PARTITIONS / 2 && second.owned.get() == PARTITIONS / 2);
+                        () -> first.owned.size() == PARTITIONS / 2 && second.owned.size() == PARTITIONS / 2);
                 writing.join();
             }
-            ledger.until("all is read", () -> ledger.isRead() && first.owned.get() == PARTITIONS);
+            ledger.until("all is read", () -> ledger.isRead() && first.owned.size() == PARTITIONS);
         }
     }
 
     /** A new member reads what is written from now on, and nothing of what was committed. */
-    private void resume(String protocol, String groupId, String topic, Ledger ledger, BiConsumer<String, String> send) {
+    private void resume(Map<String, Object> protocol, String groupId, String topic, Ledger ledger, BiConsumer<String, String> send) {
         int again = ledger.again();
         for (int count = 0; count < Ledger.HALF; count++) {
             String[] record = ledger.next();
@@ -286,7 +291,7 @@ public final class Clients {
             throw new IllegalStateException(ledger.again() - again + " records were read again though committed");
     }
 
-    private static void listed(Admin admin, String groupId) throws Exception {
+    static void listed(Admin admin, String groupId) throws Exception {
         boolean isListed = admin.listConsumerGroups().all().get().stream().anyMatch(each -> each.groupId().equals(groupId));
         if (!isListed)
             throw new IllegalStateException(groupId + " is not listed");

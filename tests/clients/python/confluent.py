@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from importlib.metadata import version
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
@@ -21,13 +22,18 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
+from tests.clients.programs import CONSUMER_GROUP, COOPERATIVE
 from tests.clients.python.items import (
+    GrowingHolding,
     Holding,
+    Item,
     Library,
     Reader,
     Record,
     Send,
     Transactional,
+    cooperative,
+    group,
     run_items,
 )
 from tests.clients.python.ledger import (
@@ -41,13 +47,18 @@ from tests.clients.python.ledger import (
 
 POLL_S = 0.1
 BATCH = 50
+CLASSIC: Final[Mapping[str, str]] = MappingProxyType({})
+KIP_848: Final = MappingProxyType({"group.protocol": "consumer"})
+STICKY: Final = MappingProxyType({"partition.assignment.strategy": "cooperative-sticky"})
 NO_GROUP = "unused"
 """librdkafka wants the name of a group from every consumer, also from one that joins none."""
 
 
 class Confluent(Library):
-    def __init__(self, bootstrap: list[str]) -> None:
+    def __init__(self, bootstrap: list[str], grouping: Mapping[str, str] = CLASSIC) -> None:
+        """Connect; ``grouping`` says how members of a group share."""
         super().__init__(bootstrap)
+        self._grouping = dict(grouping)
         self._servers: dict[str, Any] = {"bootstrap.servers": ",".join(bootstrap)}
         self._admin: Any = AdminClient(self._servers)
 
@@ -121,7 +132,8 @@ class Confluent(Library):
             "auto.offset.reset": "earliest",
             "isolation.level": "read_committed",
         }
-        with closing(Consumer({**self._servers, **settings})) as consumer:
+        grouping = self._grouping if group_id is not None else {}
+        with closing(Consumer({**self._servers, **settings, **grouping})) as consumer:
             yield ConfluentReader(consumer, ledger)
 
     @contextmanager
@@ -145,7 +157,7 @@ class ConfluentReader(Reader):
         self.consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
 
     def subscribe(self, topic: str) -> Holding:
-        holding = Holding()
+        holding = GrowingHolding()
 
         def assigned(_: object, partitions: list[Any]) -> None:
             holding.on_partitions_assigned(partitions)
@@ -196,5 +208,15 @@ class ConfluentTransactional(Transactional):
         self._producer.abort_transaction(DEADLINE_S)
 
 
+def shared_by(protocol: Mapping[str, str], item: Callable[[Library, str], str]) -> Item:
+    """Return an item whose groups share so, with names that tell it from others."""
+    (name,) = protocol.values()
+    return lambda bootstrap, prefix: item(Confluent(bootstrap, protocol), f"{prefix}-{name}")
+
+
 if __name__ == "__main__":
-    run_items(version("confluent-kafka"), Confluent)
+    run_items(
+        version("confluent-kafka"),
+        Confluent,
+        {CONSUMER_GROUP: shared_by(KIP_848, group), COOPERATIVE: shared_by(STICKY, cooperative)},
+    )

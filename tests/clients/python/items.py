@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, closing
-from typing import Any, NamedTuple, TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from tests.clients.programs import FOUR
 from tests.clients.python.ledger import (
@@ -24,6 +25,12 @@ from tests.clients.python.ledger import (
 )
 
 Send: TypeAlias = Callable[[bytes, bytes], None]
+Item: TypeAlias = Callable[[list[str], str], str]
+"""Takes bootstrap servers and the prefix of its names, tells how much it did."""
+_NONE: Final[Mapping[str, Item]] = MappingProxyType({})
+MEMBERS: Final = 3
+MOVED: Final = [0, PARTITIONS // 2, PARTITIONS // 3, 0]
+"""How many partitions go elsewhere when the members join, and when the last one leaves."""
 
 
 class Record(NamedTuple):
@@ -37,18 +44,43 @@ class Record(NamedTuple):
 
 
 class Holding:
-    """How many partitions a member has: a listener for libraries that name its methods so."""
+    """Which partitions a member has: a listener for libraries that name its methods so.
+
+    Its thread calls the listener, another one may read.
+    """
 
     def __init__(self) -> None:
-        self.owned = 0
+        self.partitions: frozenset[int] = frozenset()
+        self.revoked: frozenset[int] = frozenset()
+        """Whatever was taken from it since ``watch``."""
+
+    @property
+    def owned(self) -> int:
+        """How many it has."""
+        return len(self.partitions)
+
+    def watch(self) -> frozenset[int]:
+        """Forget what was taken from it; return what it has."""
+        self.revoked = frozenset()
+        return self.partitions
 
     def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
         """Take all that it has from now on."""
-        self.owned = len(list(assigned))
+        self.partitions = frozenset(each.partition for each in assigned)
 
     def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
         """Take what it has no longer."""
-        self.owned -= len(list(revoked))
+        gone = frozenset(each.partition for each in revoked)
+        self.revoked |= gone
+        self.partitions -= gone
+
+
+class GrowingHolding(Holding):
+    """Of libraries that tell what a member gets beside what it has."""
+
+    def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
+        """Take what it has, too, from now on."""
+        self.partitions |= frozenset(each.partition for each in assigned)
 
 
 class Reader(ABC):
@@ -157,14 +189,23 @@ class Member:
         self._thread.join(DEADLINE_S)
 
 
-def run_items(version: str, make: Callable[[list[str]], Library]) -> None:
-    """Run what the command line names: BOOTSTRAP PREFIX ITEM... ."""
-    items = (administer, produce, group, transactions)
+def run_items(
+    version: str, make: Callable[[list[str]], Library], more: Mapping[str, Item] = _NONE
+) -> None:
+    """Run what the command line names: BOOTSTRAP PREFIX ITEM... .
 
-    def made(item: Callable[[Library, str], str]) -> Callable[[list[str], str], str]:
-        return lambda bootstrap, prefix: item(make(bootstrap), prefix)
+    Args:
+        version: of the library.
+        make: connects it to a cluster.
+        more: items that not every library has.
+    """
+    four = zip(FOUR, (administer, produce, group, transactions), strict=True)
+    run(version, {**{name: made(make, item) for name, item in four}, **more})
 
-    run(version, {name: made(item) for name, item in zip(FOUR, items, strict=True)})
+
+def made(make: Callable[[list[str]], Library], item: Callable[[Library, str], str]) -> Item:
+    """Return an item with its library."""
+    return lambda bootstrap, prefix: item(make(bootstrap), prefix)
 
 
 def administer(library: Library, prefix: str) -> str:
@@ -209,6 +250,46 @@ def share(join: Callable[[], Member], topic: str, ledger: Ledger, send: Send) ->
             )
             writing.join(DEADLINE_S)
         ledger.until("all is read", lambda: ledger.is_read and first.holding.owned == PARTITIONS)
+
+
+def cooperative(library: Library, prefix: str) -> str:
+    """Have three members share, one after the other, and one leave, while all is read."""
+    topic, group_id, ledger = f"{prefix}-cooperative", f"{prefix}-cooperative", Ledger()
+    library.create(topic)
+    with library.sending(topic, ledger) as send:
+        writing = thread(lambda: ledger.write(topic, send), ledger)
+        with ExitStack() as leaving:
+            members: list[Member] = []
+
+            def join() -> None:
+                member = Member(library, group_id, topic, ledger)
+                members.append(leaving.enter_context(closing(member)))
+
+            taken = [change(members, ledger, join) for _ in range(MEMBERS)]
+            taken.append(change(members, ledger, lambda: members.pop().close()))
+            writing.join(DEADLINE_S)
+            ledger.until("all is read", lambda: ledger.is_read)
+    if taken != MOVED:
+        raise MissedError(f"{taken} partitions were taken from members, {MOVED} had to move")
+    library.check_left(group_id)
+    ledger.judge(exactly=False)
+    return f"{ledger.written} records, {sum(taken)} partitions moved"
+
+
+def change(members: list[Member], ledger: Ledger, how: Callable[[], object]) -> int:
+    """Have one join or leave; return how many partitions were taken from those that are there."""
+    had = [(each.holding, each.holding.watch()) for each in members]
+    how()
+    share = PARTITIONS // len(members)
+    ledger.until(
+        f"{len(members)} members share the partitions",
+        lambda: [each.holding.owned for each in members] == [share] * len(members),
+    )
+    for holding, before in had[: len(members)]:
+        kept = before & holding.partitions & holding.revoked
+        if kept:
+            raise MissedError(f"{sorted(kept)} were taken from a member that keeps them")
+    return sum(len(holding.revoked) for holding, _ in had[: len(members)])
 
 
 def resume(join: Callable[[], Member], ledger: Ledger, send: Send) -> None:
