@@ -162,9 +162,14 @@ def shorten(request: Any, too_long: list[list[Any]]) -> Generator[None, None, No
 def put_together(whole: Any, answer: Any) -> None:
     """Append the arrays of ``answer`` to those of ``whole``.
 
-    An entry that was cut has a part in both: its arrays go on, too. Nodes are named once. Where a
-    later part failed as a whole, its error tells for what it belongs to.
+    An entry that was cut has a part in both: its arrays go on, too. One that is never cut, as a
+    group that is asked for twice, stays an entry. Nodes are named once. Where a later part failed
+    as a whole, its error tells for what it belongs to.
     """
+    _put_together(whole, answer, _cut_levels(whole.__class__.__name__))
+
+
+def _put_together(whole: Any, answer: Any, cut_levels: int) -> None:
     cls: Any = whole.__class__
     if getattr(whole, "error_code", 1) == ErrorCode.NONE:
         whole.error_code = answer.error_code
@@ -177,14 +182,16 @@ def put_together(whole: Any, answer: Any) -> None:
             setattr(whole, name, own)
         if name in _NODES:
             own += [node for node in more if node not in own]
-        elif own and _is_same(own[-1], more[0]):
-            put_together(own[-1], more[0])
+        elif own and cut_levels and _is_same(own[-1], more[0]):
+            _put_together(own[-1], more[0], cut_levels - 1)
             own += more[1:]
         else:
             own += more
 
 
 _NODES: Final = ("brokers", "node_endpoints")
+_LEVELS_MAX: Final = 9
+"""No message has so many."""
 
 
 def _taken(owner: Any, name: str) -> list[Any]:
@@ -232,6 +239,16 @@ def _weight(item: Any, levels: tuple[str, ...], most: int) -> int:
         if count > most:
             break
     return count or 1
+
+
+@cache
+def _cut_levels(answer: str) -> int:
+    """Return how many levels of an answer have entries that may be cut: all but the innermost.
+
+    Of requests that are never cut parts are refused, at any level.
+    """
+    cut = CUTS.get(answer.replace("Response", "Request"), _WHOLE)
+    return max(map(len, cut.levels)) - 1 if cut.levels else _LEVELS_MAX
 
 
 @cache
