@@ -103,31 +103,37 @@ def groups(both: Both, records: Records) -> Generator[tuple[str, ...]]:
 
 def _members(both: Both, records: Records, group: str, protocol: str) -> list[Any]:
     """Have two members share the topic; each commits one record of its partition."""
-    members: list[Any] = []
-    for number in (1, 2):
-        consumer = Consumer(
-            {
-                "bootstrap.servers": both.java.bootstrap,
-                "group.id": group,
-                "group.protocol": protocol,
-                "group.instance.id": f"{protocol}-{number}",
-                "client.id": f"reader-{number}",
-                "auto.offset.reset": "earliest",
-                "enable.auto.commit": False,
-            }
-        )
-        consumer.subscribe([records.topic])
-        members.append(consumer)
+    names = [{"group.instance.id": f"{protocol}-{number}"} for number in (1, 2)]
+    members: list[Any] = [_member(both, group, protocol, **more) for more in names]
+    for each in members:
+        each.subscribe([records.topic])
+    _share(members, records.topic)
+    return members
+
+
+def _member(both: Both, group: str, protocol: str, **more: str) -> Any:
+    settings = {
+        "bootstrap.servers": both.java.bootstrap,
+        "group.id": group,
+        "group.protocol": protocol,
+        "client.id": "reader",
+        "auto.offset.reset": "earliest",
+        "enable.auto.commit": False,
+    }
+    return Consumer({**settings, **more})
+
+
+def _share(members: list[Any], topic: str) -> None:
+    """Wait until the members share both partitions; then one record of each is committed."""
     end = time.monotonic() + DEADLINE_S
-    while [len(each.assignment()) for each in members] != [1, 1]:
-        assert time.monotonic() < end, f"the members of {group} share nothing"
+    while [len(each.assignment()) for each in members] != [2 // len(members)] * len(members):
+        assert time.monotonic() < end, f"the members share nothing of {topic}"
         for each in members:
             each.poll(0.1)
     for each in members:
-        (own,) = each.assignment()
-        place = TopicPartition(own.topic, own.partition, 1, leader_epoch=0)
-        each.commit(offsets=[place], asynchronous=False)
-    return members
+        own = [one.partition for one in each.assignment()]
+        places = [TopicPartition(topic, number, 1, leader_epoch=0) for number in own]
+        each.commit(offsets=places, asynchronous=False)
 
 
 def tables(printed: Printed, names: tuple[str, ...]) -> dict[str, list[Row]]:
@@ -219,6 +225,39 @@ def test_epochs_of_a_group_of_kip_848_are_those_of_kafka(
     assert assignments == sorted(row["TARGET-ASSIGNMENT"] for row in members)
     offsets = tables(both.java.run(f"{describe} --offsets"), groups)[groups[1]]
     assert [row["LEADER-EPOCH"] for row in offsets] == ["0", "0"]
+
+
+@beside_kafka
+def test_a_group_of_kip_848_is_changed_when_its_members_are_gone(both: Both, records: Records):
+    """By both tools: refused while a member is there, done afterwards."""
+    group, topic = f"alive-{both.java.release}", records.topic
+    reset = f"{TOOL} --reset-offsets --group {group} --topic {topic} --to-latest --execute"
+    delete_offsets = f"{TOOL} --delete-offsets --group {group} --topic {topic}:1"
+    member = _member(both, group, "consumer")
+    try:
+        member.subscribe([topic])
+        _share([member], topic)
+        for run in (both.ours, both.java.run):
+            for command, text in (
+                (reset, f"if the group '{group}' is inactive, but the current state is Stable."),
+                (
+                    delete_offsets,
+                    "forbidden while the consumer group is actively subscribed to it.",
+                ),
+                (f"{TOOL} --delete --group {group}", "The group is not empty."),
+            ):
+                printed = run(command)
+                assert text in printed.out + printed.err, (command, printed)
+        assert committed(both, group) == ["1", "1"]
+    finally:
+        member.close()
+    for run in (both.ours, both.java.run):
+        both.until(f"{TOOL} --describe --group {group} --state", "Empty")
+        assert [row[3] for row in planned(run(reset))] == ["10", "4"]
+        assert run(delete_offsets).code == 0
+        assert committed(both, group) == ["10"]
+    assert both.java.run(f"{TOOL} --delete --group {group}").code == 0
+    assert group not in both.ours(f"{TOOL} --list").lines
 
 
 @beside_kafka
