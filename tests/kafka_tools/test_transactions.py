@@ -119,7 +119,7 @@ def test_transactions_are_listed_by_a_pattern_as_in_kafka(
         assert refused.err.startswith("Failed to list transactions: ")
     refused = both.ours(f"{listed} '('")
     assert (refused.code, refused.out) == (1, "")
-    assert refused.err == "Failed to list transactions: INVALID_REGULAR_EXPRESSION\n"
+    assert refused.err == "Failed to list transactions: The regular expression is not valid.\n"
     ongoing.abort_transaction(DEADLINE_S)
 
 

@@ -148,7 +148,7 @@ def test_nodes_are_named_once() -> None:
 
 
 def test_an_entry_that_is_never_cut_stays_one_beside_another_like_it() -> None:
-    """Of 100 times one group, asked for in pieces of 20, 96 were answered, four with two members."""
+    """Of 100 times one group, in pieces of 20, 96 were answered, four with two members."""
 
     def answer(count: int) -> DescribeGroupsResponse:
         members = [DescribedGroupMember(member_id="m")]

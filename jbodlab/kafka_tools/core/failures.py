@@ -85,6 +85,7 @@ _TEXTS: Final = {
     ErrorCode.DELEGATION_TOKEN_AUTHORIZATION_FAILED: "Delegation Token authorization failed.",
     ErrorCode.DELEGATION_TOKEN_EXPIRED: "Delegation Token is expired.",
     ErrorCode.INVALID_PRINCIPAL_TYPE: "Supplied principalType is not supported.",
+    ErrorCode.INVALID_REGULAR_EXPRESSION: "The regular expression is not valid.",
     ErrorCode.NO_REASSIGNMENT_IN_PROGRESS: "No partition reassignment is in progress.",
 }
 

@@ -62,7 +62,7 @@ def test_transactions_are_listed_by_a_pattern(cluster: FakeCluster, transactions
     assert [row[0] for row in rows(listed.stdout)[1:]] == ["pay"]
     refused = run(cluster, f"{TOOL} list --transactional-id-pattern (")
     assert (refused.exit_code, refused.stdout) == (1, "")
-    assert refused.stderr == "Failed to list transactions: INVALID_REGULAR_EXPRESSION\n"
+    assert refused.stderr == "Failed to list transactions: The regular expression is not valid.\n"
 
 
 @pytest.mark.usefixtures("transactions")
