@@ -33,6 +33,7 @@ class FollowerState:
     last_fetch_leader_end_offset: int = 0
     """The leader's end at that fetch."""
     broker_epoch: int = NO_EPOCH
+    """Of the life of its broker that fetched last; -1 where it tells none (KIP-903)."""
 
     def on_leader_epoch(self, *, in_isr: bool, leader_end_offset: int, now_ms: int) -> None:
         """Start over because a leader epoch began: Isr members count as caught up now.
@@ -44,9 +45,20 @@ class FollowerState:
         self.last_caught_up_ms = now_ms if in_isr else NEVER_MS
         self.last_fetch_ms = now_ms if in_isr else NEVER_MS
         self.last_fetch_leader_end_offset = leader_end_offset
+        self.broker_epoch = NO_EPOCH
+
+    def is_later_life_than(self, broker_epoch: int) -> bool:
+        """Tell whether a fetch is of a life of the broker that is over: it came late."""
+        return NO_EPOCH != broker_epoch < self.broker_epoch
 
     def on_fetch(
-        self, fetch_offset: int, log_start_offset: int, *, leader_end_offset: int, now_ms: int
+        self,
+        fetch_offset: int,
+        log_start_offset: int,
+        broker_epoch: int = NO_EPOCH,
+        *,
+        leader_end_offset: int,
+        now_ms: int,
     ) -> None:
         """Note a fetch: the follower has everything before ``fetch_offset``.
 
@@ -61,6 +73,7 @@ class FollowerState:
         self.log_start_offset = log_start_offset
         self.last_fetch_ms = now_ms
         self.last_fetch_leader_end_offset = max(leader_end_offset, 0)
+        self.broker_epoch = broker_epoch
 
     def is_caught_up(self, leader_end_offset: int, *, now_ms: int, lag_time_max_ms: int) -> bool:
         """Tell whether it has everything or had so within ``replica.lag.time.max.ms``."""

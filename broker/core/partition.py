@@ -69,6 +69,7 @@ class Partition(LogPositions):
         "leader_id",
         "min_insync_replicas",
         "producers",
+        "proposed_lives",
         "removing_replicas",
         "replicas",
         "tp",
@@ -91,6 +92,8 @@ class Partition(LogPositions):
         self.leader_epoch: int = NO_EPOCH
         self.leader_epoch_start_offset = 0
         self.isr = IsrState((), NO_EPOCH)
+        self.proposed_lives: dict[BrokerId, int] = {}
+        """Follower in the proposed Isr -> its broker epoch when that was proposed."""
         self.replicas: tuple[int, ...] = ()
         self.adding_replicas: tuple[int, ...] = ()
         self.removing_replicas: tuple[int, ...] = ()
@@ -254,6 +257,7 @@ class Partition(LogPositions):
         *,
         fetch_offset: int,
         log_start_offset: int,
+        broker_epoch: int = NO_EPOCH,
         now_ms: int,
         lag_time_max_ms: int,
     ) -> bool:
@@ -264,7 +268,11 @@ class Partition(LogPositions):
         follower = self.followers[replica_id]
         moved = follower.log_end_offset != fetch_offset
         follower.on_fetch(
-            fetch_offset, log_start_offset, leader_end_offset=self.log_end_offset, now_ms=now_ms
+            fetch_offset,
+            log_start_offset,
+            broker_epoch,
+            leader_end_offset=self.log_end_offset,
+            now_ms=now_ms,
         )
         behind = self.high_watermark < self.log_end_offset
         return (moved or behind) and self._raise_high_watermark(now_ms, lag_time_max_ms)
@@ -330,6 +338,7 @@ class Partition(LogPositions):
         )
         if qualifies:
             self.isr = self.isr.expand(replica_id)
+            self._note_lives()
         return qualifies
 
     def propose_shrink(self, *, now_ms: int, lag_time_max_ms: int) -> bool:
@@ -345,7 +354,21 @@ class Partition(LogPositions):
         )
         before = self.isr
         self.isr = before.shrink(late)
-        return self.isr is not before
+        is_news = self.isr is not before
+        if is_news:
+            self._note_lives()
+        return is_news
+
+    def _note_lives(self) -> None:
+        """Keep for which life of each member a change is proposed: a later one may have lost all.
+
+        Source: KIP-903, Partition.scala addBrokerEpochToIsr.
+        """
+        self.proposed_lives = {
+            member: self.followers[member].broker_epoch
+            for member in self.isr.proposed or ()
+            if member in self.followers
+        }
 
     def isr_accepted(
         self,

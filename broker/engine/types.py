@@ -22,7 +22,7 @@ from protocol.configs.broker import RESPONSE_BYTES_MAX
 from protocol.configs.parsing import TopicConfig
 from protocol.connection import DEFAULT_LISTENER
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import NO_EPOCH, TopicPartition
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
 from protocol.metrics.rows import MetricRow
 from protocol.ports import Buffer, RpcPort, WallClock
@@ -81,6 +81,8 @@ class FetchParams(NamedTuple):
     client_rack: str = ""
     leader_only: bool = True
     """False for consumers that know how to read from any replica (KIP-392)."""
+    replica_epoch: int = NO_EPOCH
+    """The follower's broker epoch; -1 where it does not tell."""
 
     @property
     def is_committed(self) -> bool:

@@ -97,7 +97,8 @@ async def handle(
 ) -> FetchResponse:
     """Find the session, read its partitions, answer those that have news."""
     check_isolation_level(request.isolation_level)
-    replica_id = (request if version < _REPLICA_STATE_SINCE else request.replica_state).replica_id
+    has_state = version >= _REPLICA_STATE_SINCE
+    replica_id = request.replica_state.replica_id if has_state else request.replica_id
     if takes_steps := _names_more(request, PARTS_OF_A_STEP):
         _leave_out_session(request)
     forgotten = _forgotten(request)
@@ -129,6 +130,7 @@ async def handle(
         request.isolation_level,
         request.rack_id,
         leader_only=replica_id >= 0 or version < _ANY_REPLICA_SINCE,
+        replica_epoch=request.replica_state.replica_epoch,
     )
     results = await read_allowed(_read, context, params, session.parts, version, client.access)
     if account is not None and account.is_fetch_throttled(results):

@@ -188,10 +188,11 @@ def deletion_beside_an_unheard_follower(
 def failure_before_joining(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Action, ...]:
     """Let a log dir fail whose replica its leader has asked the controller to take into the Isr.
 
-    What the leader asks reaches the controller late, after the news of the failure.
+    Or let its broker end and begin another life (KIP-903). What the leader asks reaches the
+    controller late, after the news of that.
     """
-    place = _place(dice, cluster, 2)
-    first, second = place.brokers
+    first, second = dice.sample(cluster.broker_ids, 2)
+    topic = actions.CreateTopic(name=f"extra{number}", assignment=((first, second),))
     node = broker_node(second)
     late = Fault(
         name=f"asks-late-{number}",
@@ -200,22 +201,19 @@ def failure_before_joining(dice: Dice, cluster: ClusterPlan, number: int) -> tup
             source=broker_node(first),
             target=CONTROLLER_NODE,
             both_ways=False,
-            latency_ms=dice.randint(300, 1_500),
+            latency_ms=dice.randint(300, max(300, cluster.session_timeout_ms // 2)),
         ),
     )
-    log_dir = f"of {place.partition}"
+    log_dir = f"of {topic.name}-0"
     fails = Fault(
         name=f"fails-again-{number}", rule=DiskFault(mode=DiskMode.EIO, node=node, log_dir=log_dir)
     )
-    return (
-        place.order(first),
-        actions.Stop(node),
-        late,
-        actions.Start(node),
-        fails,
-        Clear(late.name, once_met=True),
-        Clear(fails.name, once_met=True),
-    )
+    quick = Clear(late.name, once_met=True)
+    ends: tuple[Action, ...] = (fails, quick, Clear(fails.name, once_met=True))
+    if dice.random() < 0.5:
+        end = dice.choice((actions.Kill, actions.PowerCut, actions.Stop))
+        ends = (end(node), actions.Start(node), quick)
+    return topic, actions.Stop(node), late, actions.Start(node), *ends
 
 
 def loss_that_is_allowed_later(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Action, ...]:

@@ -192,6 +192,7 @@ _ORDERS: Final[dict[str, Callable[[Dice, ClusterPlan, int], tuple[Action, ...]]]
 _GAPS_MS_MAX: Final = {
     **dict.fromkeys(PLOTS, GAP_MS_MAX),
     "diverging_logs": 200,
+    "failure_before_joining": 300,
     "half_done_reassignment": 500,
     "replacement_before_it_is_told": 300,
     "replica_that_comes_and_goes": 400,
@@ -204,11 +205,11 @@ _OFTEN: Final = {
     "cordon_and_back": 2,
     "diverging_logs": 6,
     "deletion_beside_an_unheard_follower": 2,
-    "failure_before_joining": 3,
     "replacement_before_it_is_told": 2,
 }
 ORDER_KINDS: Final = tuple(_ORDERS)
 APART: Final = (
+    "failure_before_joining",
     "loss_that_is_allowed_later",
     "half_done_reassignment",
     "replica_that_comes_and_goes",

@@ -58,6 +58,8 @@ UNTOLD: Final = ProducerRange(-1, -1, -1)
 POLL_MS: Final = 500
 GONE_AFTER_MS: Final = 100
 """How long what a producer has made when it ends waits for a partition that does not exist."""
+GIVES_UP_S: Final = 300
+"""How long a producer that ends waits for a cluster that refuses its records for now."""
 _ACKS: Final = {-1: "all", 0: 0, 1: 1}
 _COMPRESSIONS: Final = {
     Compression.NONE: None,
@@ -147,15 +149,19 @@ class AiokafkaProducerWorkload(AiokafkaWriter):
     async def _stop(self, producer: Any) -> None:
         """Stop the library when all that was made has ended, or its partition is gone.
 
-        The library would wait for such a partition until each record has timed out.
+        The library would wait for such a partition until each record has timed out, and where it is
+        idempotent and records are refused for now, for ever.
         """
-        ended = asyncio.Event()
+        ended, loop = asyncio.Event(), asyncio.get_running_loop()
+        gives_up_s = loop.time() + GIVES_UP_S
         async with asyncio.TaskGroup() as group:
             ending = group.create_task(producer.stop(), name=f"stop {self._client_id}")
             ending.add_done_callback(lambda _: ended.set())
             while not ended.is_set():
                 await pause(ended, GONE_AFTER_MS)
                 self._let_time_out(producer)
+                if loop.time() > gives_up_s:
+                    producer._sender.sender_task.cancel()  # noqa: SLF001 -- nothing public ends it
 
     def _let_time_out(self, producer: Any) -> None:
         """Let records for partitions that do not exist wait no more."""

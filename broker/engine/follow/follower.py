@@ -276,6 +276,7 @@ class Following:
         config = self._state.config
         settings = FetchSettings(
             broker_id=self._state.broker_id,
+            broker_epoch=self._state.ports.broker_epoch,
             max_wait_ms=config.replica_fetch_wait_max_ms,
             min_bytes=config.replica_fetch_min_bytes,
             response_max_bytes=config.replica_fetch_response_max_bytes,

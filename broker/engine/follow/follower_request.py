@@ -6,7 +6,7 @@ RemoteLeaderEndPoint.buildFetch.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -21,8 +21,11 @@ from protocol.messages.fetch import (
     ReplicaState,
 )
 
-FETCH_VERSION: Final = 13
-"""The first one with topic ids: a topic made again under its old name is not mixed up."""
+FETCH_VERSION: Final = 15
+"""The first one that tells the life of the follower's broker, too (KIP-903).
+
+By the ids of topics (from 13 on) one that is made again under its old name is not mixed up.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +33,8 @@ class FetchSettings:
     """The ``replica.fetch.*`` and ``replica.socket.*`` settings."""
 
     broker_id: int
+    broker_epoch: Callable[[], int]
+    """Of this life of the broker; -1 before it is registered."""
     max_wait_ms: int
     min_bytes: int
     response_max_bytes: int
@@ -46,8 +51,9 @@ def follower_request(
 ) -> FetchRequest:
     """Return the request of a plan; ``ready`` has all that it sends."""
     return FetchRequest(
-        replica_id=settings.broker_id,
-        replica_state=ReplicaState(),
+        replica_state=ReplicaState(
+            replica_id=settings.broker_id, replica_epoch=settings.broker_epoch()
+        ),
         max_wait_ms=wait_ms,
         min_bytes=settings.min_bytes,
         max_bytes=settings.response_max_bytes,

@@ -116,7 +116,10 @@ class Reconciler:
                 entry = by_name.get(TopicPartition(topic.topic, answer.partition))
                 if entry is None or entry.turn != turns[entry.key]:
                     continue
-                if answer.error_code != ErrorCode.NONE:
+                if answer.error_code == ErrorCode.FENCED_LEADER_EPOCH:
+                    # It names topics without their ids: one that had this name may have fenced it.
+                    self._fetcher.delay(entry)
+                elif answer.error_code != ErrorCode.NONE:
                     self._fetcher.refused(entry, answer.error_code)
                 else:
                     self._reconcile(entry, EpochEnd(answer.leader_epoch, answer.end_offset))

@@ -139,21 +139,23 @@ class Fetches:
         if not partition.log_start_offset <= part.fetch_offset <= partition.log_end_offset:
             return self._refuse(reading, part, ErrorCode.OFFSET_OUT_OF_RANGE)
         if is_first:
-            code = self._note_follower(replica, part, BrokerId(reading.params.replica_id))
+            code = self._note_follower(replica, part, reading.params)
             if code is not _NONE:
                 return self._refuse(reading, part, code)
         return self._read(reading, replica, index)
 
     @staticmethod
     def _check(reading: Reading, replica: Replica, part: FetchPart) -> ErrorCode:
-        """Tell whether the request may read this replica."""
-        if reading.params.leader_only:
-            code = replica.partition.check_leader(part.current_leader_epoch)
-        else:
-            code = replica.partition.check_leader_epoch(part.current_leader_epoch)
-        if code is _NONE and part.topic_id not in (replica.topic_id, ZERO_UUID):
+        """Tell whether the request may read this replica.
+
+        The topic comes first: epochs of one that had its name say nothing of this one's. Source:
+        ReplicaManager.readFromLog.
+        """
+        if part.topic_id not in (replica.topic_id, ZERO_UUID):
             return ErrorCode.INCONSISTENT_TOPIC_ID
-        return code
+        if reading.params.leader_only:
+            return replica.partition.check_leader(part.current_leader_epoch)
+        return replica.partition.check_leader_epoch(part.current_leader_epoch)
 
     def _instead_of_records(
         self, reading: Reading, replica: Replica, part: FetchPart
@@ -222,16 +224,20 @@ class Fetches:
             diverging_epoch=EpochEndOffset(end.epoch, end.end_offset),
         )
 
-    def _note_follower(self, replica: Replica, part: FetchPart, replica_id: BrokerId) -> ErrorCode:
+    def _note_follower(self, replica: Replica, part: FetchPart, params: FetchParams) -> ErrorCode:
         """Take a follower's fetch as news of its log."""
-        partition = replica.partition
-        if replica_id not in partition.followers:
+        partition, replica_id = replica.partition, BrokerId(params.replica_id)
+        follower = partition.followers.get(replica_id)
+        if follower is None:
             known = part.current_leader_epoch >= 0
             return ErrorCode.UNKNOWN_LEADER_EPOCH if known else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        if follower.is_later_life_than(params.replica_epoch):
+            return ErrorCode.NOT_LEADER_OR_FOLLOWER
         rose = partition.follower_fetched(
             replica_id,
             fetch_offset=part.fetch_offset,
             log_start_offset=part.log_start_offset,
+            broker_epoch=params.replica_epoch,
             now_ms=self._state.now_ms(),
             lag_time_max_ms=self._state.lag_time_max_ms,
         )

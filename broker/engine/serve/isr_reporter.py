@@ -15,7 +15,7 @@ from broker.core.isr import IsrAnswer
 from broker.core.partition import Partition
 from broker.metric_types import Counter
 from protocol.errors import ErrorCode
-from protocol.ids import NO_EPOCH, TopicIdPartition, TopicPartition
+from protocol.ids import NO_EPOCH, BrokerId, TopicIdPartition, TopicPartition
 from protocol.messages.control import (
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -126,8 +126,10 @@ class IsrReporter:
 
     def _request(self, sent: dict[TopicIdPartition, _Sent]) -> AlterPartitionRequest:
         topics: dict[bytes, list[PartitionData]] = {}
+        own = BrokerId(self._ports.broker_id)
         for (topic_id, index), (replica, leader_epoch) in sent.items():
             isr = replica.partition.isr
+            lives = {own: self._ports.broker_epoch(), **replica.partition.proposed_lives}
             assert isr.proposed is not None, f"{replica.tp} proposes nothing"
             topics.setdefault(topic_id, []).append(
                 PartitionData(
@@ -136,7 +138,7 @@ class IsrReporter:
                     leader_recovery_state=0,
                     new_isr=(),
                     new_isr_with_epochs=[
-                        BrokerState(broker_id=member, broker_epoch=NO_EPOCH)
+                        BrokerState(broker_id=member, broker_epoch=lives.get(member, NO_EPOCH))
                         for member in isr.proposed
                     ],
                     partition_epoch=isr.partition_epoch,

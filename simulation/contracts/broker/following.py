@@ -18,9 +18,9 @@ from broker.engine.follow.followed import FetchedRecords, Followed, FollowState
 from broker.engine.follow.follower import FollowedLog, Following
 from broker.engine.replica import Replica
 from broker.engine.serve.fetch import Fetches
-from broker.engine.types import FetchPart
+from broker.engine.types import FetchParams, FetchPart
 from protocol.errors import ErrorCode
-from protocol.ids import BrokerId
+from protocol.ids import NO_EPOCH, BrokerId
 from simulation.contracts.contract import Broken, of_method
 
 
@@ -117,18 +117,23 @@ def on_written(
 
 @of_method(Fetches, "_note_follower")
 def note_follower(
-    fetches: Fetches, replica: Replica, part: FetchPart, replica_id: BrokerId
+    fetches: Fetches, replica: Replica, part: FetchPart, params: FetchParams
 ) -> Generator[None, ErrorCode, Broken]:
     """Only replicas count by their fetches, and who comes into the Isr by one is proposed.
 
-    What was committed by the fetch, or deleted everywhere, is waited for no more.
+    Nor does a life of its broker count that is over. What was committed by the fetch, or deleted
+    everywhere, is waited for no more.
     """
-    partition = replica.partition
-    is_assigned, before = replica_id in partition.followers, partition.isr
+    partition, replica_id = replica.partition, BrokerId(params.replica_id)
+    known, before = partition.followers.get(replica_id), partition.isr
+    life = NO_EPOCH if known is None else known.broker_epoch
+    counts = known is not None and (
+        params.replica_epoch in {NO_EPOCH, life} or params.replica_epoch > life
+    )
     code = yield
-    if (code is ErrorCode.NONE) is not is_assigned:
-        return f"{replica_id}, of {list(partition.followers)}, fetches: {code.name}"
-    if not is_assigned:
+    if (code is ErrorCode.NONE) is not counts:
+        return f"{params}, of {partition.followers}, fetches: {code.name}"
+    if not counts:
         return None
     if partition.followers[replica_id].log_start_offset != part.log_start_offset:
         return f"{replica_id} begins at {part.log_start_offset}: {partition.followers[replica_id]}"

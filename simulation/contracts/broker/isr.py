@@ -11,7 +11,7 @@ from typing import Final
 from broker.core import isr as rules
 from broker.core.isr import FollowerState, IsrAnswer, IsrState
 from protocol.errors import ErrorCode
-from protocol.ids import BrokerId
+from protocol.ids import NO_EPOCH, BrokerId
 from simulation.contracts.contract import Broken, of_function, of_method
 
 _GIVES_UP: Final = frozenset({ErrorCode.OPERATION_NOT_ATTEMPTED, ErrorCode.INELIGIBLE_REPLICA})
@@ -47,6 +47,7 @@ def on_fetch(
     follower: FollowerState,
     fetch_offset: int,
     log_start_offset: int,
+    broker_epoch: int = NO_EPOCH,
     *,
     leader_end_offset: int,
     now_ms: int,
@@ -59,7 +60,7 @@ def on_fetch(
     end_then = follower.last_fetch_leader_end_offset
     yield
     known = (follower.log_end_offset, follower.log_start_offset, follower.last_fetch_ms)
-    if known != (fetch_offset, log_start_offset, now_ms):
+    if (*known, follower.broker_epoch) != (fetch_offset, log_start_offset, now_ms, broker_epoch):
         return f"a fetch from {fetch_offset} at {now_ms} is noted as {follower}"
     caught_up = [before_ms]
     if fetch_offset >= leader_end_offset:

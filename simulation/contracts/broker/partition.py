@@ -194,19 +194,21 @@ def follow_high_watermark(
 
 
 @of_method(Partition, "follower_fetched")
-def follower_fetched(
+def follower_fetched(  # noqa: PLR0913 -- the rule's own
     partition: Partition,
     replica_id: BrokerId,
     *,
     fetch_offset: int,
     log_start_offset: int,
+    broker_epoch: int = NO_EPOCH,
     now_ms: int,
     lag_time_max_ms: int,
 ) -> Generator[None, bool, Broken]:
-    """A fetch commits what all have."""
+    """A fetch commits what all have, and tells which life of its broker has it."""
     before = partition.high_watermark
     rose = yield
-    if partition.followers[replica_id].log_end_offset != fetch_offset:
+    follower = partition.followers[replica_id]
+    if (follower.log_end_offset, follower.broker_epoch) != (fetch_offset, broker_epoch):
         return f"a fetch from {fetch_offset} is noted as {partition.followers[replica_id]}"
     return _committed(partition, before, now_ms, lag_time_max_ms, rose=rose)
 
@@ -271,10 +273,10 @@ def propose_join(partition: Partition, replica_id: BrokerId) -> Generator[None, 
 
     And records of this leader epoch, else it could be elected without what its leader has.
     """
-    before = partition.isr
+    before, lives = partition.isr, partition.proposed_lives
     proposes = yield
     if before.proposed is not None or replica_id in before.isr or not partition.is_leader:
-        is_kept = partition.isr == before
+        is_kept = partition.isr == before and partition.proposed_lives is lives
         return None if is_kept and not proposes else f"{before} becomes {partition.isr}"
     end = partition.followers[replica_id].log_end_offset
     may_join = (
@@ -288,6 +290,16 @@ def propose_join(partition: Partition, replica_id: BrokerId) -> Generator[None, 
             f" committed {partition.high_watermark}, its leader's epoch begins at"
             f" {partition.leader_epoch_start_offset}"
         )
+    return _other_lives(partition) if proposes else None
+
+
+def _other_lives(partition: Partition) -> Broken:
+    """Say whose change is proposed for another life of their broker than what fetched (KIP-903)."""
+    for member in partition.isr.proposed or ():
+        follower = partition.followers.get(member)
+        epoch = NO_EPOCH if follower is None else follower.broker_epoch
+        if partition.proposed_lives.get(member, NO_EPOCH) != epoch:
+            return f"{member} in life {epoch} is proposed as {partition.proposed_lives}"
     return None
 
 
@@ -296,11 +308,12 @@ def propose_shrink(
     partition: Partition, *, now_ms: int, lag_time_max_ms: int
 ) -> Generator[None, bool, Broken]:
     """A leader drops those that are late, and never itself."""
-    before = partition.isr
+    before, lives = partition.isr, partition.proposed_lives
     proposes = yield
     after = partition.isr.proposed
     if not partition.is_leader or before.proposed is not None:
-        return f"{before} becomes {partition.isr}" if proposes else None
+        is_kept = partition.proposed_lives is lives and not proposes
+        return None if is_kept else f"{before} becomes {partition.isr}"
     for member in before.isr:
         follower = partition.followers.get(member)
         is_late = (
@@ -310,7 +323,7 @@ def propose_shrink(
         )
         if is_late is not (after is not None and member not in after):
             return f"{member}, late: {is_late}, {before} becomes {partition.isr}"
-    return None
+    return _other_lives(partition) if proposes else None
 
 
 @of_method(Partition, "isr_accepted")

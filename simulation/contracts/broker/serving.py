@@ -26,13 +26,11 @@ from simulation.contracts.contract import Broken, of_method
 def _refusal(reading: Reading, replica: Replica, part: FetchPart) -> ErrorCode:
     """Return why this replica is not the one that is meant."""
     partition = replica.partition
-    code = partition.check_leader_epoch(part.current_leader_epoch)
-    if reading.params.leader_only:
-        code = partition.check_leader(part.current_leader_epoch)
-    is_another = part.topic_id not in {ZERO_UUID, replica.topic_id}
-    if code is ErrorCode.NONE and is_another:
+    if part.topic_id not in {ZERO_UUID, replica.topic_id}:
         return ErrorCode.INCONSISTENT_TOPIC_ID
-    return code
+    if reading.params.leader_only:
+        return partition.check_leader(part.current_leader_epoch)
+    return partition.check_leader_epoch(part.current_leader_epoch)
 
 
 @of_method(Fetches, "_look")

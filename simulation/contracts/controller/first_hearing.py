@@ -9,8 +9,10 @@ from collections.abc import Generator, Mapping
 from typing import Any, NamedTuple
 
 from controller.core import catch_up, hearing
+from controller.core.decision import Decision
 from controller.core.effects import Answer
-from controller.core.events import RequestArrived, Tick
+from controller.core.events import Event, RequestArrived, Tick
+from controller.core.machine import Machine
 from controller.core.run_state import Hearing
 from controller.core.state import ClusterState, Partition
 from controller.core.step import Step
@@ -18,7 +20,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition
 from protocol.messages.journal import JournalReport, ReportedReplica, asks_for_replicas, report_of
 from protocol.messages.lifecycle import BrokerHeartbeatRequest
-from simulation.contracts.contract import Broken, of_function
+from simulation.contracts.contract import Broken, of_function, of_method
 from simulation.contracts.controller.cluster_facts import alive, partitions
 
 Reports = Mapping[int, JournalReport]
@@ -116,6 +118,25 @@ def expire(
     if [each for each in dead if each in alive(step.state)]:
         return f"{dead} were not heard, alive are {alive(step.state)}"
     return None if set(wanted) <= set(alive(step.state)) else f"alive are {alive(step.state)}"
+
+
+@of_method(Machine, "step")
+def goes_on_above(machine: Machine, _: Event, _now_ms: int) -> Generator[None, Decision, Broken]:
+    """A controller that acts is above what brokers tell: its epoch, and the producer ids it gives.
+
+    An id that is given twice lets one producer's records count as another's.
+    """
+    yield
+    state, run = machine.state, machine.run
+    if run.hearing is not None:
+        return None
+    for broker_id, report in run.reports.items():
+        is_own = bytes(report.journal_id) == state.journal_id
+        if is_own and report.controller_epoch > state.controller_epoch:
+            return f"broker {broker_id} knows {report}, the epoch is {state.controller_epoch}"
+        if report.producer_ids_end > state.next_producer_id:
+            return f"broker {broker_id} knows {report}, the next id is {state.next_producer_id}"
+    return None
 
 
 @of_function(catch_up.learn)

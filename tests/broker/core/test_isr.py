@@ -95,6 +95,20 @@ def test_a_new_leader_epoch_gives_isr_members_their_time() -> None:
     assert member.log_end_offset == -1
 
 
+def test_a_fetch_of_an_earlier_life_of_its_broker_is_told_from_a_later_one_s() -> None:
+    follower = FollowerState()
+    assert not follower.is_later_life_than(3)
+    follower.on_fetch(5, 0, 4, leader_end_offset=9, now_ms=0)
+    assert [follower.is_later_life_than(epoch) for epoch in (-1, 3, 4, 5)] == [
+        False,
+        True,
+        False,
+        False,
+    ]
+    follower.on_leader_epoch(in_isr=True, leader_end_offset=9, now_ms=0)
+    assert follower.broker_epoch == -1
+
+
 def test_one_change_at_a_time() -> None:
     state = isr(B1, B2)
     grown = state.expand(B3)

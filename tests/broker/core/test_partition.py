@@ -147,6 +147,30 @@ def test_a_follower_that_comes_back_joins_when_it_has_everything_committed() -> 
     assert not led.propose_join(BrokerId(3)), "one change at a time"
 
 
+def test_a_change_is_proposed_for_the_lives_of_the_time_in_which_it_is_proposed() -> None:
+    """The next life of a broker may have lost what the one before had fetched (KIP-903)."""
+    led = partition(isr=[1])
+
+    def fetch_in_life(broker_epoch: int, offset: int) -> None:
+        led.follower_fetched(
+            BrokerId(2),
+            fetch_offset=offset,
+            log_start_offset=0,
+            broker_epoch=broker_epoch,
+            now_ms=0,
+            lag_time_max_ms=LAG_MS,
+        )
+
+    append(led, 10)
+    fetch_in_life(7, 10)
+    assert led.propose_join(BrokerId(2))
+    assert led.proposed_lives == {2: 7}
+    fetch_in_life(8, 0)
+    assert not led.propose_join(BrokerId(2))
+    assert not led.propose_shrink(now_ms=99_999, lag_time_max_ms=LAG_MS)
+    assert led.proposed_lives == {2: 7}
+
+
 def test_a_follower_about_to_join_holds_the_high_watermark_back() -> None:
     led = partition(isr=[1, 2])
     append(led, 10)

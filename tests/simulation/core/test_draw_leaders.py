@@ -13,8 +13,10 @@ from simulation.core.actions import (
     DeleteRecords,
     ElectLeaders,
     Fault,
+    Kill,
     MoveReplica,
     Pause,
+    PowerCut,
     Reassign,
     ReplaceLogDir,
     Resume,
@@ -81,14 +83,25 @@ def test_records_are_deleted_while_a_follower_stands_still_that_its_leader_never
         assert _kinds(actions, *asked) == [Reassign, *asked]
 
 
-def test_a_log_dir_fails_again_while_its_leader_asks_late_for_its_replica() -> None:
+def test_a_follower_fails_or_ends_again_while_its_leader_asks_late_for_its_replica() -> None:
+    ends = set[type[Action]]()
     for seed, cluster in enumerate(CLUSTERS):
-        actions = failure_before_joining(Random(seed), cluster, 7)
-        late, fails = (each for each in actions if isinstance(each, Fault))
+        topic, stop, late, start, end, *back = failure_before_joining(Random(seed), cluster, 7)
+        assert isinstance(topic, CreateTopic)
+        assert isinstance(stop, Stop)
+        assert isinstance(start, Start)
+        assert isinstance(late, Fault)
         assert isinstance(late.rule, NetworkFault)
-        assert isinstance(fails.rule, DiskFault)
-        assert _kinds(actions, Stop, Start, Fault) == [Stop, Fault, Start, Fault]
-        assert late.rule.source != fails.rule.node
+        if isinstance(end, Fault):
+            assert isinstance(end.rule, DiskFault)
+            assert end.rule.node == stop.node
+            assert [type(each) for each in back] == [Clear, Clear]
+        else:
+            assert getattr(end, "node", None) == stop.node
+            assert back == [Start(stop.node), Clear(late.name, once_met=True)]
+        assert late.rule.source != stop.node == start.node
+        ends.add(type(end))
+    assert ends == {Fault, Kill, PowerCut, Stop}
 
 
 def test_loss_is_allowed_while_only_a_replica_out_of_the_isr_is_there() -> None:

@@ -7,9 +7,11 @@ import asyncio
 
 import pytest
 
+from protocol.configs.types import ResourceType
 from protocol.ids import TopicPartition
 from simulation.core.history import Function, Kind, Poll, Send
 from simulation.workload.aiokafka_clients import (
+    GIVES_UP_S,
     UNTOLD,
     AiokafkaConsumerWorkload,
     AiokafkaProducerWorkload,
@@ -18,7 +20,7 @@ from simulation.workload.clients import addresses_of
 from simulation.workload.consumer import ConsumerSettings
 from simulation.workload.producer import ProducerSettings
 from simulation.world.foreign_clocks import foreign_clocks
-from tests.simulation.workload.lab import Lab
+from tests.simulation.workload.lab import TP, Lab
 from tests.simulation.world.worlds import sim_loop
 
 
@@ -134,6 +136,27 @@ async def test_a_producer_waits_for_a_topic_that_does_not_exist_yet(lab: Lab) ->
             lab.cluster.controller.start()
 
     assert len(_sends(lab)) == 1
+
+
+async def test_a_producer_that_ends_does_not_wait_for_ever_for_a_cluster_that_refuses(
+    lab: Lab,
+) -> None:
+    await lab.create(replication_factor=3)
+    producer = _producer(lab, ProducerSettings(topic="orders", is_idempotent=True, interval_ms=20))
+    with foreign_clocks(sim_loop()):
+        async with asyncio.TaskGroup() as group:
+            group.create_task(producer.run())
+            await asyncio.sleep(1)
+            needs = {"min.insync.replicas": "3"}
+            await lab.admin.alter_configs(ResourceType.TOPIC, "orders", needs)
+            follower = (await lab.client.view(["orders"])).by_partition[TP].replicas[-1]
+            lab.cluster.brokers[follower].kill()
+            await asyncio.sleep(15)
+            stopped_s = asyncio.get_running_loop().time()
+            producer.stop()
+
+    assert GIVES_UP_S < asyncio.get_running_loop().time() - stopped_s < GIVES_UP_S + 60
+    assert lab.ended(Function.SEND, Kind.INFO)
 
 
 async def test_a_producer_that_ends_does_not_wait_for_a_partition_that_is_gone(lab: Lab) -> None:

@@ -38,6 +38,7 @@ from protocol.messages.offsets import (
 TOPIC_ID = b"T" * 16
 SETTINGS = FetchSettings(
     broker_id=2,
+    broker_epoch=lambda: 7,
     max_wait_ms=500,
     min_bytes=1,
     response_max_bytes=1 << 20,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from broker.core.follower_session import SessionRequest
 from broker.engine.follow.followed import Followed
 from broker.engine.follow.follower_request import follower_request
+from protocol.messages.fetch import ReplicaState
 from tests.broker.engine.follow.followers import SETTINGS, TOPIC_ID, FakeReplica
 
 OTHER_ID = b"O" * 16
@@ -22,7 +23,8 @@ def test_it_names_what_the_plan_sends_with_its_position() -> None:
 
     request = follower_request(SETTINGS, plan, ready, 120)
 
-    assert (request.replica_id, request.session_id, request.session_epoch) == (2, 5, 8)
+    assert (request.session_id, request.session_epoch) == (5, 8)
+    assert request.replica_state == ReplicaState(replica_id=2, replica_epoch=7)
     assert (request.max_wait_ms, request.min_bytes, request.max_bytes) == (120, 1, 1 << 20)
     (topic,) = request.topics
     assert topic.topic_id == TOPIC_ID

@@ -56,8 +56,12 @@ async def test_a_log_with_appends_on_their_way_is_asked_about_afterwards(loops: 
     assert len(loops.leader.epoch_requests) == 1
 
 
-async def test_a_leader_that_refuses_is_asked_ever_more_slowly(loops: Loops) -> None:
-    loops.leader.epoch_code = ErrorCode.UNKNOWN_LEADER_EPOCH
+@pytest.mark.parametrize("code", [ErrorCode.UNKNOWN_LEADER_EPOCH, ErrorCode.FENCED_LEADER_EPOCH])
+async def test_a_leader_that_refuses_is_asked_ever_more_slowly(
+    loops: Loops, code: ErrorCode
+) -> None:
+    """One that fences may still have another topic of this name."""
+    loops.leader.epoch_code = code
     loops.fetcher.follow(FakeReplica(), 0)
     await asyncio.sleep(10)
     assert 8 < len(loops.leader.epoch_requests) < 20

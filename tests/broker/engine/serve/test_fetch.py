@@ -8,7 +8,7 @@ import pytest
 
 from broker.engine.types import FetchParams, FetchPart
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import BrokerId, TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of, topic_id_of
 from tests.broker.engine.transactions import (
@@ -149,6 +149,25 @@ async def test_another_topic_id_is_inconsistent(lab: Lab) -> None:
     wrong = part()._replace(topic_id=b"x" * 16)
     (result,) = await lab[1].engine.fetches.fetch(FetchParams(), [wrong])
     assert result.error_code == ErrorCode.INCONSISTENT_TOPIC_ID
+
+
+async def test_the_epoch_of_another_topic_is_not_held_against_this_one_s(lab: Lab) -> None:
+    """Who was fenced would wait for the next epoch of its own topic, which need not come."""
+    await lab.create()
+    await lab.elect(ORDERS, 1, [1, 2, 3])
+    anew = as_follower(0, epoch=0)._replace(topic_id=b"x" * 16)
+    (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=2), [anew])
+    assert result.error_code == ErrorCode.INCONSISTENT_TOPIC_ID
+
+
+async def test_a_fetch_of_a_life_of_its_broker_that_is_over_counts_for_nothing(lab: Lab) -> None:
+    await lab.create()
+    await lab[1].produce("a")
+    for epoch, code in ((7, ErrorCode.NONE), (6, ErrorCode.NOT_LEADER_OR_FOLLOWER)):
+        params = FetchParams(replica_id=2, replica_epoch=epoch)
+        (result,) = await lab[1].engine.fetches.fetch(params, [as_follower(epoch - 6)])
+        assert result.error_code == code
+    assert lab[1].replica().partition.followers[BrokerId(2)].log_end_offset == 1
 
 
 async def test_a_broker_that_is_no_replica_may_not_fetch_as_one(lab: Lab) -> None:

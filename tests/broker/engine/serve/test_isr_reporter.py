@@ -45,7 +45,12 @@ class Led:
         )
         self.partition.become_leader(state, now_ms=0)
         self.partition.follower_fetched(
-            BrokerId(2), fetch_offset=0, log_start_offset=0, now_ms=0, lag_time_max_ms=1_000
+            BrokerId(2),
+            fetch_offset=0,
+            log_start_offset=0,
+            broker_epoch=78,
+            now_ms=0,
+            lag_time_max_ms=1_000,
         )
 
     def propose(self) -> None:
@@ -138,8 +143,8 @@ async def test_a_granted_change_is_taken_over_and_told(running: Running) -> None
     assert (request.broker_id, request.broker_epoch) == (1, 77)
     (row,) = request.topics[0].partitions
     assert [(one.broker_id, one.broker_epoch) for one in row.new_isr_with_epochs] == [
-        (1, -1),
-        (2, -1),
+        (1, 77),
+        (2, 78),
     ]
 
 

@@ -47,6 +47,12 @@ def proposes(*members: int) -> Wrong:
     return rule
 
 
+def proposes_other_lives(led: Partition, replica: BrokerId) -> bool:
+    led.proposed_lives = {replica: 3}
+    led.isr = IsrState(led.isr.isr, 0, (*led.isr.isr, replica))
+    return True
+
+
 def notes_a_fetch_and_raises_to(offset: int) -> Wrong:
     def rule(led: Partition, replica: BrokerId, *, fetch_offset: int, **_: object) -> bool:
         led.followers[replica].log_end_offset = fetch_offset
@@ -153,6 +159,7 @@ WRONG_RULES: Final[list[tuple[str, Wrong | property, Callable[[], object]]]] = [
     ),
     ("Partition.propose_join", proposes(1, 2, 3), lambda: join(3)),
     ("Partition.propose_join", answers(False), lambda: join(5)),
+    ("Partition.propose_join", proposes_other_lives, lambda: join(5)),
     ("Partition.propose_shrink", proposes(1, 3), late),
     ("Partition.propose_shrink", answers(False), late),
     ("Partition.isr_accepted", answers((IsrAnswer.COMMITTED, False)), lambda: accept(1)),

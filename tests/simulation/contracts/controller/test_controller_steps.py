@@ -10,8 +10,14 @@ from controller.core.effects import Answer, Effect, Send
 from controller.core.machine import Machine
 from controller.core.phases import PartitionPhase, ReplicaPhase
 from protocol.ids import TopicPartition
+from protocol.messages.journal import JournalReport
 from simulation.contracts.contract import Contract
-from simulation.contracts.controller import controller_steps, reassignments, topic_lives
+from simulation.contracts.controller import (
+    controller_steps,
+    first_hearing,
+    reassignments,
+    topic_lives,
+)
 from tests.simulation.contracts.controller.stepping import Spoil, Twist, revised, told
 
 T0: Final = TopicPartition("t", 0)
@@ -62,6 +68,17 @@ def higher_number(machine: Machine) -> None:
     machine.state.journal_number += 1
 
 
+def given_ids(machine: Machine) -> None:
+    end = machine.state.next_producer_id + 1
+    machine.run.reports[1] = JournalReport(producer_ids_end=end)
+
+
+def later_epoch(machine: Machine) -> None:
+    known = machine.state
+    epoch = known.controller_epoch + 1
+    machine.run.reports[1] = JournalReport(journal_id=known.journal_id, controller_epoch=epoch)
+
+
 SPOILED: Final[list[tuple[Contract, Spoil]]] = [
     (controller_steps.recorded, revised(leader_epoch=9)),
     (controller_steps.recorded, higher_number),
@@ -76,6 +93,8 @@ SPOILED: Final[list[tuple[Contract, Spoil]]] = [
     (controller_steps.somebody_leads, leaderless),
     (controller_steps.phases_fit, offline_phase),
     (controller_steps.phases_fit, lost_phase),
+    (first_hearing.goes_on_above, given_ids),
+    (first_hearing.goes_on_above, later_epoch),
     (reassignments.what_is_complete_is_ended, all_in_sync_and_moving),
     (reassignments.what_is_complete_is_ended, revised(removing_replicas=(3,))),
     (topic_lives.ids_are_theirs, forgotten_topic_id),
