@@ -1,10 +1,21 @@
-"""A hosted replica: its settings, and whom it wakes."""
+"""A hosted replica: its settings, whom it wakes, and what of it is stable."""
 
 from __future__ import annotations
+
+import asyncio
 
 from broker.core.delayed import DelayedFetch, DelayedProduce
 from protocol.errors import ErrorCode
 from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import offsets_of
+from tests.broker.engine.transactions import (
+    aborted_of,
+    end,
+    last_stable_offset,
+    read,
+    three_transactions,
+    write,
+)
 
 
 class Calls:
@@ -79,3 +90,51 @@ async def test_it_says_where_its_logs_are(alone: Lab) -> None:
         0,
     )
     assert replica.partition.is_settled
+
+
+async def test_open_transactions_hold_committed_readers_back(lab: Lab) -> None:
+    await lab.create()
+    await three_transactions(lab[1])
+    result = await read(lab[1])
+    assert offsets_of(result) == [0, 1, 2, 3, 4, 5]
+    assert (result.high_watermark, result.last_stable_offset) == (8, 6)
+    assert aborted_of(result) == [(1, 0)]
+    everything = await lab[1].fetch(0)
+    assert offsets_of(everything) == list(range(8))
+    assert everything.aborted is None
+    assert everything.last_stable_offset == await last_stable_offset(lab[1]) == 6
+
+
+async def test_a_reader_is_told_only_of_what_touches_its_records(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await three_transactions(alone[1])
+    assert aborted_of(await read(alone[1], 3)) == [(1, 0)]
+    assert aborted_of(await read(alone[1], 4)) == []
+
+
+async def test_a_committed_reader_is_woken_when_the_transaction_ends(lab: Lab) -> None:
+    await lab.create()
+    await write(lab[1], 1, 0)
+    waiting = lab.begin(read(lab[1], max_wait_ms=10_000))
+    await write(lab[1], 2, 0)
+    await asyncio.sleep(1)
+    assert not waiting.done()
+    ended_at_ms = lab[1].state.now_ms()
+    await end(lab[1], 1, commit=True)
+    result = await waiting
+    assert lab[1].state.now_ms() - ended_at_ms < 1_000
+    assert offsets_of(result) == [0]
+    assert result.last_stable_offset == 1
+
+
+async def test_a_transaction_is_stable_when_its_marker_is_replicated(lab: Lab) -> None:
+    await lab.create()
+    await write(lab[1], 1, 0)
+    lab[2].is_reachable = lab[3].is_reachable = False
+    await end(lab[1], 1, commit=False, acks=1)
+    result = await read(lab[1])
+    assert (result.last_stable_offset, result.high_watermark) == (0, 1)
+    lab[2].is_reachable = lab[3].is_reachable = True
+    result = await read(lab[1], max_wait_ms=30_000)
+    assert result.last_stable_offset == 2
+    assert aborted_of(result) == [(1, 0)]
