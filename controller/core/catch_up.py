@@ -94,6 +94,10 @@ def begin_epoch_above(step: Step, newer: Reports) -> int:
     _say(step, newer)
     lost = _lost_count(step.state, newer)  # The new epoch goes on behind the highest number heard.
     _begin_epoch(step, newer.values())
+    if newer:
+        # Each registration is a decision. A leader that knows a later life of a follower's broker
+        # would take nothing from one with a lower epoch.
+        raise_broker_epochs(step, step.state.next_broker_epoch + lost)
     return lost
 
 
