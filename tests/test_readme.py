@@ -33,7 +33,7 @@ def command_lines(program: str, text: str = README) -> list[list[str]]:
     """Return the words of every command of a code block that begins with ``program``."""
     blocks: list[str] = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
     lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
-    commands = [each for line in lines for each in re.split("[#<]| [|&]+|$", line)]
+    commands = [each for line in lines for each in re.split("[#<]| [|&>]+|$", line)]
     return [shlex.split(each) for each in commands if each.strip().startswith(f"{program} ")]
 
 
