@@ -22,6 +22,7 @@ GROUPS: Final = {
     "cut": "bodies too short and too long",
     "beyond": "versions newer than announced",
     "below": "versions older than announced",
+    "bounds": "fields at both ends of their range",
     "typical": "a typical use, every API and version",
     "produce": "errors and limits of Produce",
     "idempotence": "sequences of idempotent producers",

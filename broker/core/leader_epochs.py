@@ -72,9 +72,9 @@ class LeaderEpochs:
         """Answer OffsetForLeaderEpoch: where ``epoch`` ends in a log up to ``log_end_offset``.
 
         An epoch above all known ones, or any epoch of an empty history, is undefined; one below the
-        first gets its own number back with the first start offset.
+        first, a negative one too, gets its own number back with the first start offset.
         """
-        if epoch < 0 or not self._epochs or epoch > self._epochs[-1]:
+        if epoch == NO_EPOCH or not self._epochs or epoch > self._epochs[-1]:
             return UNDEFINED_END
         above = bisect_right(self._epochs, epoch)
         end_offset = self._starts[above] if above < len(self._starts) else log_end_offset

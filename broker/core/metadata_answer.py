@@ -84,9 +84,7 @@ class MetadataAnswers:
         topics = self._topic_rows(request, version, creating)
         if request.include_topic_authorized_operations:
             topics = [
-                replace(row, topic_authorized_operations=TOPIC_OPERATIONS)
-                if row.error_code == ErrorCode.NONE
-                else row
+                replace(row, topic_authorized_operations=TOPIC_OPERATIONS) if row.name else row
                 for row in topics
             ]
         response = MetadataResponse(

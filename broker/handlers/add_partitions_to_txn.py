@@ -86,14 +86,14 @@ async def _codes(
     partitions: Sequence[TopicPartition],
     version: int,
 ) -> Sequence[ErrorCode]:
-    if not asked.transactional_id:
-        raise KafkaError(ErrorCode.INVALID_REQUEST)
     unknown = [not context.metadata.has_partition(tp) for tp in partitions]
     if any(unknown):
         return [
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if lacks else ErrorCode.OPERATION_NOT_ATTEMPTED
             for lacks in unknown
         ]
+    if not asked.transactional_id:
+        raise KafkaError(ErrorCode.INVALID_REQUEST)
     producer = ProducerIdAndEpoch(asked.producer_id, asked.producer_epoch)
     if asked.verify_only:
         return await context.transactions.shards.ask(

@@ -30,11 +30,11 @@ def refuse(request: DeleteGroupsRequest, _version: int, error: KafkaError) -> De
 async def handle(
     context: Context, request: DeleteGroupsRequest, _version: int
 ) -> DeleteGroupsResponse:
-    """Answer each group by itself; one whose name is empty is one like any other."""
+    """Answer each group by itself, once; one whose name is empty is one like any other."""
     return DeleteGroupsResponse(
         results=[
             DeletableGroupResult(group_id=group_id, error_code=await _deleted(context, group_id))
-            for group_id in request.groups_names
+            for group_id in dict.fromkeys(request.groups_names)
         ]
     )
 

@@ -25,7 +25,7 @@ def refuse(
     """Put the code into every partition."""
     refused = DeletedRecords(error.code)
     asked = _asked(request)
-    return _response(request, dict.fromkeys(asked, refused))
+    return _response(dict.fromkeys(asked, refused))
 
 
 @handles(DeleteRecordsRequest, "0-2", refuse=refuse)
@@ -37,7 +37,7 @@ async def handle(
     results = await context.record_deletions.delete(
         list(asked.items()), timeout_ms=request.timeout_ms
     )
-    return _response(request, dict(zip(asked, results, strict=True)))
+    return _response(dict(zip(asked, results, strict=True)))
 
 
 def _asked(request: DeleteRecordsRequest) -> dict[TopicPartition, int]:
@@ -48,12 +48,11 @@ def _asked(request: DeleteRecordsRequest) -> dict[TopicPartition, int]:
     }
 
 
-def _response(
-    request: DeleteRecordsRequest, results: dict[TopicPartition, DeletedRecords]
-) -> DeleteRecordsResponse:
-    topics: dict[str, list[DeleteRecordsPartitionResult]] = {t.name: [] for t in request.topics}
+def _response(results: dict[TopicPartition, DeletedRecords]) -> DeleteRecordsResponse:
+    """Answer for partitions; as in Kafka, a topic of which none is named is not in the answer."""
+    topics: dict[str, list[DeleteRecordsPartitionResult]] = {}
     for tp, result in results.items():
-        topics[tp.topic].append(
+        topics.setdefault(tp.topic, []).append(
             DeleteRecordsPartitionResult(
                 partition_index=tp.partition,
                 low_watermark=result.low_watermark,

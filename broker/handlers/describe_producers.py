@@ -7,6 +7,8 @@ Versions: 0.
 
 from __future__ import annotations
 
+from typing import Final
+
 from broker.context import Context
 from broker.core.producer_entry import ProducerEntry
 from broker.handlers import handles
@@ -20,6 +22,8 @@ from protocol.messages.producer_ids import (
     TopicResponse,
 )
 from protocol.topic_names import is_topic_name
+
+_INVALID_TOPIC: Final = "The request attempted to perform an operation on an invalid topic."
 
 
 def refuse(
@@ -55,7 +59,7 @@ async def handle(
 
 def _answer(context: Context, topic: str, index: int) -> PartitionResponse:
     if not is_topic_name(topic):
-        return _failed(index, KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION))
+        return _failed(index, KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, _INVALID_TOPIC))
     if not context.metadata.has_topic(topic):
         text = "This server does not host this topic-partition."
         return _failed(index, KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, text))

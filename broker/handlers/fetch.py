@@ -62,15 +62,20 @@ _SESSION_ERRORS: Final = (
 def refuse(request: FetchRequest, version: int, error: KafkaError) -> FetchResponse:
     """Put the code at the top, and into the partitions of versions that name topics.
 
-    Who may not fetch as a follower is told so at each partition alone.
+    Who may not fetch as a follower is told so at each partition alone. The session is named again,
+    unless what is wrong is the session.
 
     Source: FetchRequest.getErrorResponse, SessionErrorContext, KafkaApis.handleFetchRequest.
     """
     is_of_each = error.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
-    if not is_of_each and (error.code in _SESSION_ERRORS or version >= _TOPIC_IDS_SINCE):
+    if error.code in _SESSION_ERRORS:
         return FetchResponse(error_code=error.code)
+    session_id = 0 if is_of_each else request.session_id
+    if not is_of_each and version >= _TOPIC_IDS_SINCE:
+        return FetchResponse(error_code=error.code, session_id=session_id)
     return FetchResponse(
         error_code=ErrorCode.NONE if is_of_each else error.code,
+        session_id=session_id,
         responses=[
             FetchableTopicResponse(
                 topic=topic.topic,

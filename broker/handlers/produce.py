@@ -87,7 +87,7 @@ async def handle(
 ) -> ProduceResponse | Begun | None:
     """Append; answer each partition by itself, or nothing when acks=0 and all went well."""
     if request.acks not in _VALID_ACKS:
-        raise KafkaError(ErrorCode.INVALID_REQUIRED_ACKS)  # Kafka has no text for it either.
+        return _with_bad_acks(context, request, version)
     parts: list[ProducePart] = []
     results: list[ProduceResult | None] = []
     for topic in request.topic_data:
@@ -148,6 +148,19 @@ async def _verified(
         else:
             results[place] = ProduceResult(part.code, error_message=part.message or None)
     return verified
+
+
+def _with_bad_acks(context: Context, request: ProduceRequest, version: int) -> ProduceResponse:
+    """Refuse all partitions: what is not there first, then those that are, without a text."""
+    response = refuse(request, version, KafkaError(ErrorCode.INVALID_REQUIRED_ACKS))
+    for asked, told in zip(request.topic_data, response.responses, strict=True):
+        name = _name(context, asked, version)
+        for row in told.partition_responses:
+            if name is None:
+                row.error_code = ErrorCode.UNKNOWN_TOPIC_ID
+            elif not context.metadata.has_partition(TopicPartition(name, row.index)):
+                row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return response
 
 
 def _name(context: Context, topic: TopicProduceData, version: int) -> str | None:

@@ -42,7 +42,14 @@ def refuse(
 async def handle(
     context: Context, request: WriteTxnMarkersRequest, _version: int
 ) -> WriteTxnMarkersResponse | Begun:
-    """Append every marker to each of its partitions; answered when all replicas have them."""
+    """Append every marker to each of its partitions; answered when all replicas have them.
+
+    Raises:
+        KafkaError: UNKNOWN_SERVER_ERROR, for a marker that cannot be: Kafka fails to build its
+            batch, or to find its transaction's version.
+    """
+    if not all(map(_can_be, request.markers)):
+        raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     asked = list(_partitions(request.markers))
     now_ms = context.wall_ms()
     begun = await context.produces.begin(
@@ -75,6 +82,10 @@ def _partitions(
         for topic in marker.topics:
             for index in topic.partition_indexes:
                 yield marker, TopicPartition(topic.name, index)
+
+
+def _can_be(marker: WritableTxnMarker) -> bool:
+    return min(marker.producer_id, marker.producer_epoch, marker.transaction_version) >= 0
 
 
 def _part(asked: WritableTxnMarker, tp: TopicPartition, now_ms: int) -> ProducePart:

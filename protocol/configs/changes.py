@@ -164,7 +164,8 @@ def _outcome(column: ConfigKey | None, current: Mapping[str, str], op: AlterConf
     text = current.get(op.name, format_value(column.default) or "")
     known, named = _words(text), _words(op.value)
     if op.operation == AlterOperation.APPEND:
-        return ",".join(dict.fromkeys([*known, *named]))
+        # As in Kafka the empty text has one word, which few lists may have.
+        return ",".join(dict.fromkeys([*known, *(named or [""])]))
     return ",".join(word for word in known if word not in named)
 
 

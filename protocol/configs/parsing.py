@@ -34,6 +34,7 @@ from protocol.configs.types import (
     checked_value,
     field_name,
     format_value,
+    parse,
     parse_all,
 )
 from protocol.errors import ErrorCode, KafkaError
@@ -244,9 +245,8 @@ def _describe_topic_key(
 ) -> DescribedConfig:
     synonyms: list[ConfigSynonym] = []
     if column.name in overrides:
-        synonyms.append(
-            ConfigSynonym(column.name, overrides[column.name], ConfigSource.DYNAMIC_TOPIC_CONFIG)
-        )
+        text = _as_understood(column, overrides[column.name])
+        synonyms.append(ConfigSynonym(column.name, text, ConfigSource.DYNAMIC_TOPIC_CONFIG))
     if column.synonyms:
         first = column.synonyms[0].name
         of_broker = broker_synonyms(first, broker)
@@ -262,6 +262,14 @@ def _describe_topic_key(
     if used is None or used.is_same or described.value is None:
         return described
     return replace(described, value=format_value(used.value_of(int(described.value))))
+
+
+def _as_understood(column: ConfigKey, text: str | None) -> str | None:
+    """Return what Kafka tells for a topic's own text: that of its value, as 1.0 for 1."""
+    try:
+        return format_value(parse(column, text))
+    except InvalidValueError:  # Some older release took it.
+        return text
 
 
 def described_config(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> DescribedConfig:

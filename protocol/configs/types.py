@@ -248,6 +248,9 @@ def checked_value(column: ConfigKey, text: str | None) -> ConfigValue:
     return value
 
 
+_JAVA_FLOATS: Final = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
+
+
 def format_value(value: ConfigValue) -> str | None:
     """Return Kafka's text of a typed value. Source: ConfigDef.convertToString."""
     match value:
@@ -258,7 +261,7 @@ def format_value(value: ConfigValue) -> str | None:
         case tuple():
             return ",".join(value)
         case float():
-            return str(value).replace("e+", "E")
+            return _JAVA_FLOATS.get(str(value), str(value).replace("e+", "E"))
         case _:
             return str(value)
 

@@ -159,10 +159,3 @@ def alter_quotas(given: Given) -> Script:
         entry = {"entity": entity, "ops": [{"key": key, "value": 1000.0, "remove": False}]}
         form = {"entries": [entry], "validateOnly": True}
         yield from ask("AlterClientQuotas", given.version, form, to=CONTROLLER)
-
-
-@case("cluster/sasl", "SaslHandshake", versions="all")
-def sasl(given: Given) -> Script:
-    """A listener without SASL refuses a handshake."""
-    for mechanism in ("PLAIN", "SCRAM-SHA-256", ""):
-        yield from ask("SaslHandshake", given.version, {"mechanism": mechanism})

@@ -48,7 +48,7 @@ def _beat(group: str, topic: Topic | None, member: str, epoch: int, **more: Any)
 @case("consumer-groups/life", "ConsumerGroupHeartbeat", versions="all")
 def consumer_life(given: Given) -> Script:
     """KIP-848: a member joins, is assigned, beats, is described and leaves."""
-    topic = yield from _known_topic()
+    topic = yield from known_topic()
     group, member = given.name("group"), _ONE
     to = Coordinator(group)
     joined = yield from ask(
@@ -99,7 +99,7 @@ def consumer_describe(given: Given) -> Script:
 @case("consumer-groups/two-members", "ConsumerGroupHeartbeat", versions="all")
 def consumers_reconcile(given: Given) -> Script:
     """KIP-848: one member gives back what another is to have, which gets it only then."""
-    topic = yield from _known_topic()
+    topic = yield from known_topic()
     group = given.name("group")
     pair = yield from _reconciled(given.version, group, topic)
     if pair is None:
@@ -152,7 +152,7 @@ def _has_partitions(answers: Sequence[Answer]) -> bool:
 @case("consumer-groups/static-members", "ConsumerGroupHeartbeat", versions="all")
 def static_consumers(given: Given) -> Script:
     """KIP-848: an instance id that is in use is refused; who comes back gets what it had."""
-    topic = yield from _known_topic()
+    topic = yield from known_topic()
     group = given.name("group")
     static = {"instanceId": "i1"}
     first = yield from _beaten(given, group, _beat(group, topic, _ONE, 0, **static))
@@ -173,7 +173,7 @@ def static_consumers(given: Given) -> Script:
 @case("consumer-groups/by-regex", "ConsumerGroupHeartbeat", versions="all", since=1)
 def consumers_by_regex(given: Given) -> Script:
     """KIP-848: a subscription by a regular expression is resolved; one that is none is refused."""
-    topic = yield from _known_topic()
+    topic = yield from known_topic()
     group = given.name("group")
     named = {"subscribedTopicNames": None}
     for bad in ("[", "(", "*"):
@@ -191,7 +191,7 @@ def consumers_by_regex(given: Given) -> Script:
 @case("consumer-groups/commit", "OffsetCommit", versions="all", since=8)
 def consumers_commit(given: Given) -> Script:
     """KIP-848: a member commits in its epoch; one that is over or to come is refused."""
-    topic = yield from _known_topic()
+    topic = yield from known_topic()
     group = given.name("group")
     to = Coordinator(group)
     pair = yield from _reconciled(0, group, topic)
@@ -213,7 +213,7 @@ def consumers_commit(given: Given) -> Script:
         yield from ask("ConsumerGroupHeartbeat", 0, _beat(group, None, id_, -1), to=to)
 
 
-def _known_topic() -> Generator[Any, Any, Topic]:
+def known_topic() -> Generator[Any, Any, Topic]:
     """Make a topic of two partitions that every coordinator knows whole."""
     topic: Topic = yield NewTopic(partitions=2)
     yield NewTopic()  # Who knows of the second one has done all that the first one asks for.

@@ -180,7 +180,7 @@ def _not_joined(
         wanted = list(group.members) if who == group.leader_id else []
         known = (answer.generation_id, answer.leader, answer.protocol_name, answer.member_id)
         if members != wanted or known != (
-            (group.generation, group.leader_id, group.protocol_name, who)
+            (group.generation, group.leader_id, group.protocol_name or None, who)
         ):
             return f"{who} is told {known}, of {members}"
     news = [each.member_id for each in group.members.values() if each.is_new]

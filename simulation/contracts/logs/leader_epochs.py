@@ -49,7 +49,7 @@ def end_offset_for(
     answer = yield
     entries = epochs.entries
     wanted = UNDEFINED_END
-    if entries and 0 <= epoch <= entries[-1].epoch:
+    if entries and epoch != NO_EPOCH and epoch <= entries[-1].epoch:
         largest = max((known for known, _ in entries if known <= epoch), default=epoch)
         wanted = EpochEnd(largest, _end_of(entries, epoch, log_end_offset))
     if answer != wanted:

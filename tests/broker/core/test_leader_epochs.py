@@ -61,6 +61,7 @@ def test_epochs_outside_the_history() -> None:
     assert epochs.end_offset_for(0, 30) == EpochEnd(0, 5)
     assert epochs.end_offset_for(4, 30) == UNDEFINED_END
     assert epochs.end_offset_for(-1, 30) == UNDEFINED_END
+    assert epochs.end_offset_for(-2, 30) == EpochEnd(-2, 5)
     assert LeaderEpochs().end_offset_for(0, 30) == UNDEFINED_END
 
 

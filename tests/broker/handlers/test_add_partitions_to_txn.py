@@ -96,5 +96,7 @@ async def test_an_empty_transactional_id_and_another_coordinator_are_told(
 ):
     empty = adding(version, 0, name="")
     assert await codes(begun, empty, version) == [ErrorCode.INVALID_REQUEST]
+    unknown = adding(version, 99, name="")
+    assert await codes(begun, unknown, version) == [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
     begun.transactions.shards.error = KafkaError(ErrorCode.NOT_COORDINATOR)
     assert await codes(begun, adding(version, 0), version) == [ErrorCode.NOT_COORDINATOR]

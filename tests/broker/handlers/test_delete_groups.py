@@ -27,3 +27,10 @@ async def test_a_broker_that_does_not_coordinate_a_group_says_so(broker: FakeBro
     for version in range(3):
         response = await broker.ask(DeleteGroupsRequest(groups_names=["g"]), version)
         assert [row.error_code for row in response.results] == [ErrorCode.NOT_COORDINATOR]
+
+
+async def test_a_group_that_is_named_twice_has_one_answer(broker: FakeBroker):
+    offsets = broker.groups.shard.offsets
+    offsets.put("simple", {TopicPartition("orders", 0): Committed(5, 3, "hi", 0)})
+    response = await broker.ask(DeleteGroupsRequest(groups_names=["simple", "simple"]), 2)
+    assert [(row.group_id, row.error_code) for row in response.results] == [("simple", 0)]

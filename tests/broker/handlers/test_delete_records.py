@@ -44,3 +44,9 @@ async def test_of_a_partition_named_twice_the_last_offset_counts(broker: FakeBro
     response = await broker.ask(request((0, 7), (0, 8)), 2)
     (partition,) = response.topics[0].partitions
     assert partition.low_watermark == 8
+
+
+async def test_a_topic_of_which_no_partition_is_named_is_not_in_the_answer(
+    broker: FakeBroker,
+) -> None:
+    assert list((await broker.ask(request(), 2)).topics) == []

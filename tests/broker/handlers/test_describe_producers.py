@@ -38,7 +38,12 @@ async def test_what_is_not_here_has_a_code(broker: FakeBroker, topic: str, code:
     assert (partition.error_code, len(partition.active_producers)) == (code, 0)
 
 
-async def test_only_a_topic_that_is_not_there_is_explained(broker: FakeBroker) -> None:
+async def test_only_a_topic_that_is_not_there_or_cannot_be_is_explained(
+    broker: FakeBroker,
+) -> None:
+    assert (await ask(broker, "a/b")).error_message == (
+        "The request attempted to perform an operation on an invalid topic."
+    )
     assert (await ask(broker, "nobody")).error_message == (
         "This server does not host this topic-partition."
     )

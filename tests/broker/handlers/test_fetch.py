@@ -387,6 +387,10 @@ async def test_an_unknown_isolation_level_fails_the_whole_fetch(broker: FakeBrok
     assert (partition.error_code, partition.records) == (ErrorCode.UNKNOWN_SERVER_ERROR, None)
     assert partition.aborted_transactions == ()
     assert broker.engine.fetched == []
+    for version in (12, 13):
+        request = fetch(0, version=version, session=(1234, 5))
+        request.isolation_level = level
+        assert (await broker.ask(request, version)).session_id == 1234
 
 
 async def test_any_leader_epoch_below_zero_is_none(broker: FakeBroker):

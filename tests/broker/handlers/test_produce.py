@@ -100,6 +100,21 @@ async def test_bad_acks_refuse_every_partition_and_append_nothing(broker: FakeBr
     assert broker.engine.produced == []
 
 
+@pytest.mark.parametrize(
+    ("version", "code"),
+    [(9, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), (13, ErrorCode.UNKNOWN_TOPIC_ID)],
+)
+async def test_what_is_not_there_is_told_before_bad_acks(
+    broker: FakeBroker, version: int, code: ErrorCode
+):
+    request = produce(acks=2)
+    request.topic_data[0].partition_data[1].index = 99
+    first, other = (await broker.ask(request, version)).responses[0].partition_responses
+    assert other.error_code == code
+    assert first.error_code == (ErrorCode.INVALID_REQUIRED_ACKS if version < 13 else code)
+    assert broker.engine.produced == []
+
+
 async def test_an_empty_partition_is_refused_and_the_others_go_on(broker: FakeBroker):
     request = produce()
     request.topic_data[0].partition_data[0].records = None

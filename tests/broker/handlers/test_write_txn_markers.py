@@ -87,3 +87,15 @@ async def test_who_coordinates_a_group_is_told_of_a_marker_in_its_partition(
     broker.engine.produce_codes[refused] = ErrorCode.NOT_LEADER_OR_FOLLOWER
     await broker.ask(asked, 1)
     assert broker.groups.ended == [(TopicPartition(CONSUMER_OFFSETS, 3), 7, True)]
+
+
+@pytest.mark.parametrize("field", ["producer_id", "producer_epoch", "transaction_version"])
+async def test_with_one_marker_that_cannot_be_none_is_written(
+    broker: FakeBroker, field: str
+) -> None:
+    """A batch without a producer was written to the log."""
+    asked = request(7, 8)
+    setattr(asked.markers[1], field, -1)
+    codes = {code for *_, code in codes_of(await broker.ask(asked, 2))}
+    assert codes == {ErrorCode.UNKNOWN_SERVER_ERROR}
+    assert broker.engine.produced == []

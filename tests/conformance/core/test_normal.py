@@ -114,3 +114,16 @@ def test_log_dirs_without_topics_of_the_case_are_left_out_beside_those_that_have
     assert left(empty, own) == left(own)
     assert len(left(failed, empty, own)) == 2
     assert len(left(empty, empty)) == 1
+
+
+def test_answers_that_kafka_takes_out_of_a_hash_table_are_in_any_order() -> None:
+    for api, name in (
+        ("WriteTxnMarkers", "markers"),
+        ("DeleteRecords", "partitions"),
+        ("DeleteTopics", "responses"),
+        ("UpdateFeatures", "results"),
+        ("Produce", "responses"),
+    ):
+        rows = [{"errorCode": 3}, {"errorCode": 0}]
+        assert seen(api, {name: rows}) == seen(api, {name: rows[::-1]})
+        assert seen("Other", {name: rows}) != seen("Other", {name: rows[::-1]})

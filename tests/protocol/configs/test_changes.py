@@ -52,6 +52,7 @@ def check_of_broker(
         ({"cleanup.policy": "compact"}, AlterOperation.DELETE, None, None),
         ({}, AlterOperation.APPEND, "compact", "delete,compact"),
         ({"cleanup.policy": "compact"}, AlterOperation.APPEND, "compact,delete", "compact,delete"),
+        ({"cleanup.policy": "compact"}, AlterOperation.APPEND, "", "compact,"),
         ({"cleanup.policy": "compact,delete"}, AlterOperation.SUBTRACT, "delete", "compact"),
         ({"cleanup.policy": "compact"}, AlterOperation.SUBTRACT, "compact", ""),
     ],

@@ -160,6 +160,23 @@ def test_a_topic_is_described_with_its_sources() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("max.message.bytes", " +5 ", "5"),
+        ("preallocate", " TRUE ", "true"),
+        ("cleanup.policy", " compact , delete", "compact,delete"),
+        ("min.cleanable.dirty.ratio", "1", "1.0"),
+        ("min.cleanable.dirty.ratio", "1e-1", "0.1"),
+        ("min.cleanable.dirty.ratio", "NaN", "NaN"),
+        ("compression.type", "eat", "eat"),
+    ],
+)
+def test_what_a_topic_sets_is_told_as_it_is_understood(name: str, text: str, told: str) -> None:
+    entry = by_name(describe_topic_configs({name: text}, NO_OVERRIDES))[name]
+    assert (entry.value, entry.synonyms[0].value) == (told, told)
+
+
 def test_topic_defaults_are_those_of_a_3_9_2_broker() -> None:
     entries = by_name(describe_topic_configs({}, NO_OVERRIDES))
     assert len(entries) == 36

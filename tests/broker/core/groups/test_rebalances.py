@@ -280,3 +280,10 @@ def test_who_is_told_to_join_again_has_a_new_session_to_do_so_and_no_more() -> N
     assert list(lab.group.members) == [ids[1]]
     lab.later(1)
     assert lab.group.is_empty
+
+
+def test_a_protocol_without_a_name_is_told_as_none() -> None:
+    lab = Lab()
+    member = lab.join(lab.id_for(), protocols={"": b"x"})
+    lab.later(DELAY_MS)
+    assert lab.joined(member).protocol_name is None
