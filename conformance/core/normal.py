@@ -123,6 +123,8 @@ LEFT_OUT: Final = ("DescribeQuorum.currentVoters", "DescribeQuorum.observers")
 """Lists that say how the cluster is made up."""
 CONFIG_VALUES: Final = ("DescribeConfigs", "CreateTopics")
 """APIs whose ``value`` of a configuration is the cluster's own unless the topic set it."""
+_FILLING: Final = re.compile(r"x{20,}")
+"""A name that is as long as may be is filled up by what the length of the drawn part leaves."""
 _TOPIC_SOURCE: Final = 1
 _ZERO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 
@@ -156,8 +158,8 @@ class Normal:
         return self._ids[word, value]
 
     def text(self, value: str) -> str:
-        """Return a text without what was drawn for the run."""
-        return self._drawn.sub("", value)
+        """Return a text without what was drawn for the run, and without how much fills it up."""
+        return _FILLING.sub("xx", self._drawn.sub("", value)) if self._suffix in value else value
 
     def _struct(self, api: str, form: Form) -> dict[str, Any]:
         values = {key: self._field(api, key, value) for key, value in form.items()}

@@ -38,7 +38,9 @@ def members_and_what_is_known_of_them(group: ClassicGroup) -> Broken:
     if group._supporters != counts:  # noqa: SLF001 -- what they are for shows late
         return f"supporters are {group._supporters}, not {counts}"  # noqa: SLF001 -- as above
     static = {
-        each.instance_id: each.member_id for each in group.members.values() if each.instance_id
+        each.instance_id: each.member_id
+        for each in group.members.values()
+        if each.instance_id is not None
     }
     if group.instances != static:
         return f"static members are {group.instances}, not {static}"

@@ -127,3 +127,9 @@ def test_answers_that_kafka_takes_out_of_a_hash_table_are_in_any_order() -> None
         rows = [{"errorCode": 3}, {"errorCode": 0}]
         assert seen(api, {name: rows}) == seen(api, {name: rows[::-1]})
         assert seen("Other", {name: rows}) != seen("Other", {name: rows[::-1]})
+
+
+def test_how_much_fills_up_a_name_is_not_compared() -> None:
+    told = {Normal(drawn, []).text(f"conform-a-{drawn}".ljust(249, "x")) for drawn in ("1a", "2bc")}
+    assert told == {"conform-axx"}
+    assert Normal("1a", []).text("x" * 249) == "x" * 249
