@@ -32,8 +32,11 @@ _HEAD_BYTES: Final = 512
 _PRODUCE: Final = 0
 REQUESTS_PER_S_MAX: Final = 250
 """Of one API over one connection, but for Produce, whose pace is the writer's. In seeds it is below
-100; who asks again as soon as it is answered asks some thousand times.
+100; who asks again as soon as it is answered asks some thousand times. A Fetch that brings much is
+a quarter of one: a follower that catches up asks again at once.
 """
+_FETCH: Final = 1
+_QUARTERS: Final = 4
 _SECOND_US: Final = 1_000_000
 _ROUTINE: Final = frozenset({1, 3, 18, 63})
 """Fetch, Metadata, ApiVersions, BrokerHeartbeat: what goes on when nothing does."""
@@ -102,7 +105,9 @@ class Exchange:
         self.count = 0
         """Requests so far that want an answer."""
         self._paces: dict[int, tuple[int, int]] = {}
-        """API -> the second that began then, and the requests since."""
+        """API -> the second that began then, and the requests since, in quarters."""
+        self._hasty: set[int] = set()
+        """APIs that were told of in their second."""
         self._too_often: list[Misanswer] = []
         """What is told with the next answer."""
 
@@ -150,8 +155,11 @@ class Exchange:
         since_us, count = self._paces.get(request.api_key, (request.at_us, 0))
         if request.at_us - since_us >= _SECOND_US:
             since_us, count = request.at_us, 0
-        self._paces[request.api_key] = since_us, count + 1
-        if count == REQUESTS_PER_S_MAX:
+            self._hasty.discard(request.api_key)
+        self._paces[request.api_key] = since_us, count + _QUARTERS
+        beyond = count - REQUESTS_PER_S_MAX * _QUARTERS
+        if beyond >= 0 and request.api_key not in self._hasty:
+            self._hasty.add(request.api_key)
             what = f"is one of more than {REQUESTS_PER_S_MAX} within a second: nobody waits"
             self._too_often.append(self._misanswer(request, request.at_us, what))
 
@@ -161,6 +169,9 @@ class Exchange:
             self._rebalances.waits(self.name, request.group, at_us)
 
     def _end(self, request: _Request, head: bytes, at_us: int) -> None:
+        if request.api_key == _FETCH and len(head) == _HEAD_BYTES:
+            since_us, count = self._paces[_FETCH]
+            self._paces[_FETCH] = since_us, max(0, count - _QUARTERS + 1)
         if self._rebalances is not None and request.group:
             if request.api_key == JOIN_GROUP:
                 self._rebalances.ended(self.name)

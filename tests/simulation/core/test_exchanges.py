@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+from struct import pack
+
 import pytest
 
 from protocol.connection import ClientConnection
+from protocol.messages.fetch import FetchRequest
 from protocol.messages.metadata import MetadataRequest
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.wire.fast import codec
@@ -11,6 +14,7 @@ from simulation.core.samples import Misanswer
 
 METADATA = 3
 PRODUCE = 0
+FETCH = 1
 
 
 def _ask(client: ClientConnection, version: int = 9) -> bytes:
@@ -152,6 +156,21 @@ def test_who_asks_without_a_pause_is_told_once_a_second(
     assert [each.what for each in wrong] == [
         "is one of more than 250 within a second: nobody waits"
     ] * is_hasty
+
+
+@pytest.mark.parametrize(("each_bytes", "is_hasty"), [(100, True), (4_096, False)])
+def test_who_fetches_much_may_ask_again_at_once(
+    client: ClientConnection, exchange: Exchange, each_bytes: int, is_hasty: bool
+) -> None:
+    """A follower that catches up under a small ``replica.fetch.max.bytes`` (seed 751038)."""
+    body = codec(FetchRequest, 15).encode_parts(FetchRequest())
+    wrong: list[Misanswer] = []
+    for number in range(REQUESTS_PER_S_MAX * 2):
+        frame = b"".join(client.send_request(FETCH, 15, body))
+        exchange.asked(frame, number * 1_000)
+        answer = pack(">ii", 4 + each_bytes, _first_id(frame)) + bytes(each_bytes)
+        wrong += exchange.answered(answer, number * 1_000)[0]
+    assert len(wrong) == is_hasty
 
 
 def test_writers_write_as_often_as_they_like(client: ClientConnection, exchange: Exchange) -> None:
