@@ -106,7 +106,7 @@ class Exchange:
         """Requests so far that want an answer."""
         self._paces: dict[int, tuple[int, int]] = {}
         """API -> the second that began then, and the requests since, in quarters."""
-        self._hasty: set[int] = set()
+        self._told: set[int] = set()
         """APIs that were told of in their second."""
         self._too_often: list[Misanswer] = []
         """What is told with the next answer."""
@@ -155,11 +155,11 @@ class Exchange:
         since_us, count = self._paces.get(request.api_key, (request.at_us, 0))
         if request.at_us - since_us >= _SECOND_US:
             since_us, count = request.at_us, 0
-            self._hasty.discard(request.api_key)
+            self._told.discard(request.api_key)
         self._paces[request.api_key] = since_us, count + _QUARTERS
         beyond = count - REQUESTS_PER_S_MAX * _QUARTERS
-        if beyond >= 0 and request.api_key not in self._hasty:
-            self._hasty.add(request.api_key)
+        if beyond >= 0 and request.api_key not in self._told:
+            self._told.add(request.api_key)
             what = f"is one of more than {REQUESTS_PER_S_MAX} within a second: nobody waits"
             self._too_often.append(self._misanswer(request, request.at_us, what))
 
