@@ -6,12 +6,11 @@ Versions: 0-1. From 1 on it tells which protocol each member speaks (KIP-1099).
 from __future__ import annotations
 
 from broker.context import Context
-from broker.core.groups.consumer.consumer_answers import not_described
+from broker.core.groups.consumer.consumer_answers import not_described, require_protocol
 from broker.core.groups.group_answers import GROUP_OPERATIONS
 from broker.core.groups.group_catalog import describe_consumer_group
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
-from protocol.features import GROUP_VERSION, finalized_level
 from protocol.messages.consumer_groups import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
@@ -33,8 +32,7 @@ async def handle(
     context: Context, request: ConsumerGroupDescribeRequest, _version: int
 ) -> ConsumerGroupDescribeResponse:
     """Answer each group by itself."""
-    if finalized_level(context.cluster_release, GROUP_VERSION) == 0:
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    require_protocol(context.cluster_release, context.config)
     groups = [await _described(context, group_id) for group_id in request.group_ids]
     if request.include_authorized_operations:
         for group in groups:

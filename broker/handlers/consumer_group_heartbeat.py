@@ -7,10 +7,10 @@ Source: KIP-848.
 from __future__ import annotations
 
 from broker.context import Context
+from broker.core.groups.consumer.consumer_answers import require_protocol
 from broker.core.groups.consumer.consumer_heartbeats import Heartbeating
 from broker.handlers import Client, handles_client
 from protocol.errors import ErrorCode, KafkaError
-from protocol.features import GROUP_VERSION, finalized_level
 from protocol.messages.consumer_groups import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -34,8 +34,7 @@ async def handle(
     context: Context, request: ConsumerGroupHeartbeatRequest, version: int, client: Client
 ) -> ConsumerGroupHeartbeatResponse:
     """Answer at once; when something changed, once that is replicated."""
-    if finalized_level(context.cluster_release, GROUP_VERSION) == 0:
-        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
+    require_protocol(context.cluster_release, context.config)
     if not request.group_id:
         raise KafkaError(ErrorCode.INVALID_REQUEST, "GroupId can't be empty.")
     host = f"/{client.host}"  # As Java writes an address.

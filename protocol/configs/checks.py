@@ -79,6 +79,18 @@ def each_of(*choices: str) -> Check:
     return check
 
 
+def rebalance_protocols(value: Any) -> str | None:
+    """Accept classic, with or without consumer; what else Kafka has is refused by its name.
+
+    Source: GroupCoordinatorConfig, KafkaConfig.groupCoordinatorRebalanceProtocols.
+    """
+    for word in value:
+        if word in {"share", "streams"}:
+            raise RefusedValueError(f"There are no {word} groups here; leave it out", word)
+    each_of("consumer", "classic")(value)
+    return None if "classic" in value else "Disabling the 'classic' protocol is not supported."
+
+
 def not_zero(name: str) -> Check:
     """Accept -1 for no bound and whole numbers from 1. Source: KafkaConfig.validateValues."""
 

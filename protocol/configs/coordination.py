@@ -8,7 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from protocol.configs.checks import at_least, between, each_of, one_of_any_case
+from protocol.configs.checks import (
+    at_least,
+    between,
+    each_of,
+    one_of_any_case,
+    rebalance_protocols,
+)
 from protocol.configs.group_defaults import GroupDefaults
 from protocol.configs.types import INT_MAX, ConfigType, Update, key
 
@@ -47,6 +53,12 @@ class CoordinationConfig(GroupDefaults):
         "Which groups with members may change their protocol: to consumer (upgrade), to classic"
         " (downgrade), both, or none (disabled).",
         one_of_any_case("bidirectional", "upgrade", "downgrade", "disabled"),
+    )
+    group_coordinator_rebalance_protocols: tuple[str, ...] = key(
+        ConfigType.LIST,
+        ("classic", "consumer"),
+        "Protocols that members of groups may speak; classic is always one of them.",
+        rebalance_protocols,
     )
     offset_metadata_max_bytes: int = key(
         ConfigType.INT, 4096, "Largest metadata that a client may keep with an offset."

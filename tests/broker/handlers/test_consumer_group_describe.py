@@ -75,3 +75,9 @@ async def test_a_release_with_zookeeper_has_no_such_groups(
     broker.context.cluster_release = release
     (row,) = (await broker.ask(describing("nobody"), 0)).groups
     assert row.error_code == code
+
+
+async def test_a_broker_that_speaks_the_classic_protocol_alone_describes_none():
+    broker = FakeBroker(group_coordinator_rebalance_protocols="classic")
+    (row,) = (await broker.ask(describing("nobody"), 1)).groups
+    assert row.error_code == ErrorCode.UNSUPPORTED_VERSION

@@ -74,3 +74,9 @@ async def test_members_are_told_the_interval_that_their_group_is_configured_to_n
     assert (await broker.ask(joining(), 1)).heartbeat_interval_ms == 5_000
     broker.group_configs.known["readers"] = {"consumer.heartbeat.interval.ms": "6000"}
     assert (await broker.ask(joining(), 1)).heartbeat_interval_ms == 6_000
+
+
+async def test_a_broker_that_speaks_the_classic_protocol_alone_has_no_such_groups():
+    broker = FakeBroker(group_coordinator_rebalance_protocols="classic")
+    assert (await broker.ask(joining(), 1)).error_code == ErrorCode.UNSUPPORTED_VERSION
+    assert broker.groups.shard.members.consumer.get("readers") is None

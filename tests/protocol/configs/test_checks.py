@@ -78,3 +78,23 @@ def test_what_is_no_pair_is_no_throttled_replica(text: str) -> None:
 )
 def test_some_demands_do_not_name_the_key(name: str, text: str, said: str | None) -> None:
     assert refusal(BROKER_KEYS[name], text) == said
+
+
+@pytest.mark.parametrize("text", ["classic", "classic,consumer", "consumer, classic"])
+def test_classic_is_spoken_with_or_without_consumer(text: str) -> None:
+    assert refusal(BROKER_KEYS["group.coordinator.rebalance.protocols"], text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("consumer", "Disabling the 'classic' protocol is not supported."),
+        ("", "Disabling the 'classic' protocol is not supported."),
+        ("classic,streams", "There are no streams groups here; leave it out"),
+        ("classic,share", "There are no share groups here; leave it out"),
+        ("classic,unknown", "String must be one of: consumer, classic"),
+        ("Classic", "String must be one of: consumer, classic"),
+    ],
+)
+def test_other_protocols_are_refused(text: str, said: str) -> None:
+    assert refusal(BROKER_KEYS["group.coordinator.rebalance.protocols"], text) == said

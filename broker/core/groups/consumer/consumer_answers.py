@@ -1,6 +1,7 @@
-"""What is told of groups of the consumer protocol: ConsumerGroupDescribe.
+"""What is told of groups of the consumer protocol (ConsumerGroupDescribe), and who has them.
 
-Source: ConsumerGroup.asDescribedGroup, ConsumerGroupMember.asConsumerGroupDescribeMember.
+Source: ConsumerGroup.asDescribedGroup, ConsumerGroupMember.asConsumerGroupDescribeMember,
+KafkaApis.isConsumerGroupProtocolEnabled.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from collections.abc import Iterable, Mapping
 from broker.core.groups.consumer.consumer_group import ConsumerGroup
 from broker.core.groups.consumer.consumer_member import ConsumerMember
 from broker.core.groups.consumer.known_topics import KnownTopics
-from protocol.errors import ErrorCode
+from protocol.configs.coordination import CoordinationConfig
+from protocol.errors import ErrorCode, KafkaError
+from protocol.features import GROUP_VERSION, finalized_level
 from protocol.messages.consumer_groups import (
     ConsumerGroupDescribeResponseAssignment,
     ConsumerGroupDescribeResponseTopicPartitions,
@@ -19,6 +22,17 @@ from protocol.messages.consumer_groups import (
 )
 
 CLASSIC_MEMBER, CONSUMER_MEMBER = 0, 1
+
+
+def require_protocol(cluster_release: str | None, config: CoordinationConfig) -> None:
+    """Refuse requests of the consumer protocol where its release or its broker does not speak it.
+
+    Raises:
+        KafkaError: UNSUPPORTED_VERSION.
+    """
+    is_spoken = "consumer" in config.group_coordinator_rebalance_protocols
+    if not is_spoken or finalized_level(cluster_release, GROUP_VERSION) == 0:
+        raise KafkaError(ErrorCode.UNSUPPORTED_VERSION)
 
 
 def described(group: ConsumerGroup, topics: KnownTopics, default_assignor: str) -> DescribedGroup:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-from broker.core.groups.consumer.consumer_answers import described, not_described
+import pytest
+
+from broker.core.groups.consumer.consumer_answers import (
+    described,
+    not_described,
+    require_protocol,
+)
 from broker.core.groups.consumer.known_topics import KnownTopics
-from protocol.errors import ErrorCode
+from protocol.configs.parsing import broker_config
+from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.consumer_groups import ConsumerGroupDescribeResponseAssignment
 from tests.broker.core.groups.consumer.lab import Lab, image_with, tell, topic_id
 
@@ -44,3 +51,20 @@ def test_topics_that_are_no_more_are_not_told() -> None:
 def test_a_group_is_told_not_to_be_there() -> None:
     told = not_described("g", ErrorCode.GROUP_ID_NOT_FOUND, "Group g not found.")
     assert (told.error_code, told.error_message, told.members) == (69, "Group g not found.", [])
+
+
+@pytest.mark.parametrize(
+    ("release", "protocols"), [(None, "classic"), ("4.3", "classic"), ("3.9", "classic,consumer")]
+)
+def test_the_protocol_is_refused_where_the_release_or_the_broker_lacks_it(
+    release: str | None, protocols: str
+) -> None:
+    config = broker_config({"group.coordinator.rebalance.protocols": protocols})
+    with pytest.raises(KafkaError) as refused:
+        require_protocol(release, config)
+    assert refused.value.code == ErrorCode.UNSUPPORTED_VERSION
+
+
+@pytest.mark.parametrize("release", [None, "4.0"])
+def test_the_protocol_is_spoken_unless_somebody_says_otherwise(release: str | None) -> None:
+    require_protocol(release, broker_config({}))
