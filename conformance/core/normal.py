@@ -123,8 +123,9 @@ LEFT_OUT: Final = ("DescribeQuorum.currentVoters", "DescribeQuorum.observers")
 """Lists that say how the cluster is made up."""
 CONFIG_VALUES: Final = ("DescribeConfigs", "CreateTopics")
 """APIs whose ``value`` of a configuration is the cluster's own unless the topic set it."""
-_FILLING: Final = re.compile(r"x{20,}")
-"""A name that is as long as may be is filled up by what the length of the drawn part leaves."""
+FILLED_UP: Final = (249, 250)
+"""Lengths of the longest name that a topic may have, and of one that is longer."""
+_FILLING: Final = re.compile(r"x{20,}$")
 _TOPIC_SOURCE: Final = 1
 _ZERO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
 
@@ -158,8 +159,13 @@ class Normal:
         return self._ids[word, value]
 
     def text(self, value: str) -> str:
-        """Return a text without what was drawn for the run, and without how much fills it up."""
-        return _FILLING.sub("xx", self._drawn.sub("", value)) if self._suffix in value else value
+        """Return a text without what was drawn for the run.
+
+        Of a name that is filled up to a length, that length stands for what fills it up.
+        """
+        if len(value) in FILLED_UP and self._suffix in value and _FILLING.search(value):
+            value = _FILLING.sub(f"<{len(value)} characters>", value)
+        return self._drawn.sub("", value)
 
     def _struct(self, api: str, form: Form) -> dict[str, Any]:
         values = {key: self._field(api, key, value) for key, value in form.items()}

@@ -129,7 +129,11 @@ def test_answers_that_kafka_takes_out_of_a_hash_table_are_in_any_order() -> None
         assert seen("Other", {name: rows}) != seen("Other", {name: rows[::-1]})
 
 
-def test_how_much_fills_up_a_name_is_not_compared() -> None:
-    told = {Normal(drawn, []).text(f"conform-a-{drawn}".ljust(249, "x")) for drawn in ("1a", "2bc")}
-    assert told == {"conform-axx"}
+def test_of_a_name_that_is_filled_up_the_length_is_compared() -> None:
+    for length in (249, 250):
+        told = {
+            Normal(drawn, []).text(f"conform-a-{drawn}".ljust(length, "x")) for drawn in ("1", "2b")
+        }
+        assert told == {f"conform-a<{length} characters>"}
     assert Normal("1a", []).text("x" * 249) == "x" * 249
+    assert Normal("1a", []).text("conform-a-1a" + "x" * 300) == "conform-a" + "x" * 300
