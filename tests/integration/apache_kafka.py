@@ -21,6 +21,7 @@ from jbodlab.asking.rpc import BlockingClient
 from protocol.ids import uuid_text
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.deadlines import DEADLINE_MS, DEADLINE_S
+from tests.integration.labs import Lab
 
 BUILD_DIR = Path(__file__).parents[2] / "build"
 METADATA_VERSION = 12
@@ -50,6 +51,14 @@ class KnownTopic:
     leader_epochs: Mapping[int, int]
     """By partition."""
     configs: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def known_topic(lab: Lab, name: str, configs: Mapping[str, str]) -> KnownTopic:
+    """Return a topic with the leader epochs that the logs have."""
+    asked = MetadataRequest(topics=[MetadataRequestTopic(name=name)])
+    (row,) = lab.ask(asked, METADATA_VERSION).topics
+    epochs = {partition.partition_index: partition.leader_epoch for partition in row.partitions}
+    return KnownTopic(name, bytes(row.topic_id), epochs, configs)
 
 
 def jars() -> Path:
@@ -114,15 +123,17 @@ def apache_kafka(
     log_dirs: Sequence[str],
     topics: Sequence[KnownTopic],
     configs: Mapping[str, str] = NO_AUTO_CREATION,
+    port: int | None = None,
 ) -> Generator[ApacheKafka]:
     """Run it for the length of a block; everything it writes beside its log dirs is in ``root``.
 
-    ``configs`` are the broker's keys beside those that it needs to run.
+    ``configs`` are the broker's keys beside those that it needs to run; it listens at ``port``, or
+    anywhere.
     """
     libs = jars()
     root.mkdir()
     (root / "log4j.properties").write_text(_LOG4J)
-    zookeeper_port, port = free_port(), free_port()
+    zookeeper_port, port = free_port(), port or free_port()
     zookeeper = _spawn_zookeeper(libs, root, zookeeper_port)
     broker: subprocess.Popen[bytes] | None = None
     try:

@@ -20,12 +20,11 @@ from jbodlab.processes.cluster import CONTROLLER
 from jbodlab.processes.lab_spec import LabShape
 from protocol.faults.model import broker_node
 from protocol.messages.group_records import OffsetCommitValue
-from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.records.records import Record, iterate_all_records
 from protocol.stored_records import decode_versioned
 from protocol.topic_names import CONSUMER_OFFSETS
-from tests.integration.apache_kafka import BUILD_DIR, KnownTopic, apache_kafka, jars
-from tests.integration.labs import FAST, Lab, running_lab
+from tests.integration.apache_kafka import BUILD_DIR, apache_kafka, jars, known_topic
+from tests.integration.labs import FAST, running_lab
 from tests.kafka_tools.tools import KafkaTools
 
 GROUP = "readers"
@@ -47,14 +46,6 @@ def commit(server: str, offset: int) -> None:
 def committed(server: str) -> int:
     with closing(consumer(server)) as client:
         return client.committed(ORDERS)
-
-
-def known_topic(lab: Lab, name: str, configs: dict[str, str]) -> KnownTopic:
-    """Return a topic with the leader epochs that the logs have."""
-    asked = MetadataRequest(topics=[MetadataRequestTopic(name=name)])
-    (row,) = lab.ask(asked, 12).topics
-    epochs = {partition.partition_index: partition.leader_epoch for partition in row.partitions}
-    return KnownTopic(name, bytes(row.topic_id), epochs, configs)
 
 
 def stored(log_dirs: Sequence[str]) -> list[Record]:
