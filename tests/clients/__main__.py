@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,7 @@ from jbodlab.errors import ExitCode
 from jbodlab.processes.lab_spec import LabShape
 from tests.clients.builds import NotRunError
 from tests.clients.card import page, rows
+from tests.clients.disks import COORDINATOR_CONFIGS, lead_coordinators
 from tests.clients.kept import renewed, rows_of
 from tests.clients.programs import MEANINGS, NOTES, PROGRAMS, Program
 from tests.clients.results import Outcome
@@ -26,7 +28,7 @@ from tests.clients.secured.combinations import CLIENTS as SECURED
 from tests.clients.secured.combinations import PASSED, QUICK, WAYS, Told
 from tests.clients.secured.combinations import outcomes as ways_told
 from tests.clients.secured.secured_card import kept_part, part
-from tests.clients.session import FAILING, WHOLE, run_program
+from tests.clients.session import COORDINATING, FAILING, WHOLE, WORLDS, run_program
 from tests.clients.suites import CLIENT as KAFKA_PYTHON_SUITE
 from tests.clients.suites import run_kafka_python
 from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
@@ -42,6 +44,7 @@ SHAPE: Final = LabShape(
     session_timeout_ms=PATIENT_MS,
 )
 """A log dir for each item that breaks one, and some that live."""
+COORDINATED: Final = replace(SHAPE, configs={**SHAPE.configs, **COORDINATOR_CONFIGS})
 
 
 @click.command()
@@ -76,9 +79,9 @@ def main(*, clients: tuple[str, ...], quick: bool, secured: bool) -> None:
         outcomes.append(_suite())
     if not quick:
         card = CARD.read_text(encoding="utf-8")
-        ran = rows(outcomes, (WHOLE, FAILING), MEANINGS)
+        ran = rows(outcomes, WORLDS, MEANINGS)
         lines = renewed(rows_of(card, CLIENTS), ran, CLIENTS)
-        written = page(lines, (WHOLE, FAILING), MEANINGS, NOTES) + kept_part(card)
+        written = page(lines, WORLDS, MEANINGS, NOTES) + kept_part(card)
         CARD.write_text(written, encoding="utf-8")
         click.echo(f"written: {CARD.relative_to(ROOT)}")
     sys.exit(exit_code(outcomes))
@@ -123,16 +126,29 @@ def _outcomes(programs: Sequence[Program], *, quick: bool) -> Generator[Outcome]
             try:
                 command = _prepared(program)
             except NotRunError as error:
-                worlds = (FAILING,) if quick else (WHOLE, FAILING)
+                worlds = (FAILING,) if quick else WORLDS
                 yield from (
                     Outcome(program.client, "", world, (), not_run=str(error)) for world in worlds
                 )
                 click.echo(f"{program.client}: not run: {error}")
                 continue
             if whole is not None:
-                yield _told(_run(program, command, whole, root, break_disks=False))
+                yield _told(_run(program, command, program.items, whole, root, WHOLE))
             with running_lab(root / f"broken-{number}", SHAPE) as broken:
-                yield _told(_run(program, command, broken, root, break_disks=True))
+                yield _told(_run(program, command, program.items, broken, root, FAILING))
+            items = program.quick_coordinated if quick else program.coordinated
+            yield from _coordinated(program, command, items, root)
+
+
+def _coordinated(
+    program: Program, command: Sequence[str], items: Sequence[str], root: Path
+) -> Generator[Outcome]:
+    """Run items each in a cluster of its own: nothing is there that an earlier one broke."""
+    for item in items:
+        folder = root / f"{program.client}-{item}".replace(" ", "-")
+        with running_lab(folder, COORDINATED) as lab:
+            lead_coordinators(lab)
+            yield _told(_run(program, command, [item], lab, root, COORDINATING))
 
 
 def _suite() -> Outcome:
@@ -153,12 +169,15 @@ def _prepared(program: Program) -> list[str]:
 
 
 def _run(
-    program: Program, command: Sequence[str], lab: Lab, root: Path, *, break_disks: bool
+    program: Program,
+    command: Sequence[str],
+    items: Sequence[str],
+    lab: Lab,
+    root: Path,
+    world: str,
 ) -> Outcome:
     log = root / f"{program.client}.log"
-    return run_program(
-        program.client, command, program.items, lab, break_disks=break_disks, log=log
-    )
+    return run_program(program.client, command, items, lab, world=world, log=log)
 
 
 def _told(outcome: Outcome) -> Outcome:

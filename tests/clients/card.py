@@ -14,9 +14,13 @@ _HEAD: Final = """\
 `make report-card` wrote this page: it runs every program and suite below, all of unmodified
 clients, against clusters that it starts. Each program checks itself: no error reaches the
 application, no record is lost, none is there twice where the client promises that, and the records
-of a key keep their order. In the last column a log dir under the leader of the topic fails while
-the program writes to it, another one for each item that writes. `python -m tests.clients --client
-NAME` runs one client again and renews its rows; those of the others stay as they are.
+of a key keep their order. Where a leader's disk fails, it is a log dir under the leader of the
+topic that the program writes to, another one for each item that writes. Where a coordinator's
+fails, each item has a cluster of its own, and meanwhile loses the log dir under its group's
+partition of `__consumer_offsets`, and the one under its transactional id's partition of
+`__transaction_state`: of Kafka Streams, which makes its transactional ids itself, the first one
+alone. `python -m tests.clients --client NAME` runs one client again and renews its rows; those of
+the others stay as they are.
 """
 
 
@@ -58,11 +62,17 @@ def page(
     """
     items = {line.split(" | ")[1] for line in lines}
     head = f"| client | item | {' | '.join(worlds)} |"
-    told = [_HEAD, head, f"|---|---|{'---|' * len(worlds)}", *lines]
+    whole = (_filled(line, 2 + len(worlds)) for line in lines)
+    told = [_HEAD, head, f"|---|---|{'---|' * len(worlds)}", *whole]
     told += ["", "| item | what it does |", "|---|---|"]
     told += [f"| {item} | {text} |" for item, text in meanings.items() if item in items]
     told += ["", *(f"- {note}" for note in notes)] if notes else []
     return "\n".join(told) + "\n"
+
+
+def _filled(line: str, columns: int) -> str:
+    """Give a row of an earlier run the cells of worlds that there were not yet."""
+    return line + "  |" * (columns - 1 - line.count(" | "))
 
 
 def _cell(outcome: Outcome, result: ItemResult, *, is_suite: bool) -> str:

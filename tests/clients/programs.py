@@ -26,6 +26,7 @@ COOPERATIVE: Final = "cooperative group"
 BATCH: Final = "batch"
 STREAMING: Final = "streaming"
 SINK: Final = "sink"
+COORDINATED: Final = (GROUP, CONSUMER_GROUP, COOPERATIVE, TRANSACTIONS, STREAMS)
 FOUR: Final = (ADMIN, PRODUCE, GROUP, TRANSACTIONS)
 MEANINGS: Final = {
     ADMIN: "creates a topic, changes, describes and deletes it",
@@ -58,6 +59,13 @@ class Program:
     items: tuple[str, ...] = FOUR
     is_quick: bool = True
     """Whether it takes a minute at most, and is run with ``--quick`` too."""
+    quick_coordinated: tuple[str, ...] = ()
+    """Which items are run with ``--quick`` while disks of coordinators fail."""
+
+    @property
+    def coordinated(self) -> tuple[str, ...]:
+        """Its items that have a coordinator."""
+        return tuple(item for item in self.items if item in COORDINATED)
 
 
 _GROUPS: Final = (CONSUMER_GROUP, COOPERATIVE)
@@ -67,7 +75,12 @@ PROGRAMS: Final = (
     Program("kafkajs", partial(node_program, "kafkajs")),
     Program("Java", partial(java_program, "4.3.1"), (*FOUR, *_GROUPS, STREAMS)),
     Program("Java before 4", partial(java_program, "3.9.2"), (*FOUR, *_GROUPS, STREAMS)),
-    Program("confluent-kafka", partial(python_program, "confluent"), (*FOUR, *_GROUPS)),
+    Program(
+        "confluent-kafka",
+        partial(python_program, "confluent"),
+        (*FOUR, *_GROUPS),
+        quick_coordinated=(TRANSACTIONS,),
+    ),
     Program("kafka-python", partial(python_program, "kafka_python")),
     Program("aiokafka", partial(python_program, "aiokafka_program")),
     Program("Spark Kafka connector", spark_program, (BATCH, STREAMING, SINK), is_quick=False),

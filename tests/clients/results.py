@@ -26,9 +26,13 @@ class Version:
 
 @dataclass(frozen=True, slots=True)
 class Halfway:
-    """The program writes to this topic, and on until it hears that its leader's disk is broken."""
+    """The program writes to this topic, and on until it hears that a disk is broken."""
 
     topic: str
+    group: str = ""
+    """The group that reads what is written; empty where there is none."""
+    transactional_id: str = ""
+    """Who copies it in transactions; empty where nobody does."""
 
 
 def read_line(line: str) -> ItemResult | Version | Halfway:
@@ -41,8 +45,8 @@ def read_line(line: str) -> ItemResult | Version | Halfway:
     match told:
         case {"version": str(text)}:
             return Version(text)
-        case {"halfway": str(topic)}:
-            return Halfway(topic)
+        case {"halfway": str(topic), "group": str(group), "transactional_id": str(transactional)}:
+            return Halfway(topic, group, transactional)
         case {"item": str(item), "ok": bool(passed), "told": str(text)}:
             return ItemResult(item, passed, text)
         case _:

@@ -2,7 +2,8 @@
 
 A program is called with BOOTSTRAP PREFIX ITEM... . It tells one JSON object a line
 (``results.read_line``): its version once, each item's result, and ``halfway`` while it writes to a
-topic. Then it writes on until it reads a line on stdin, and a good deal longer.
+topic, with the group that reads it and who copies it in transactions. Then it writes on until it
+reads a line on stdin, and a good deal longer.
 """
 
 from __future__ import annotations
@@ -13,38 +14,19 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
+from tests.clients.disks import fail_disk_of_leader, fail_disks_of_coordinators
 from tests.clients.programs import ADMIN
 from tests.clients.results import Halfway, ItemResult, Outcome, Version, read_line
 from tests.integration.labs import Lab
 
 DEADLINE_S: Final = 600
 """For all items of a program."""
-VICTIM: Final = 1
-"""All broken disks are this broker's: whatever else breaks, two replicas of three are left."""
 WHOLE: Final = "healthy"
 FAILING: Final = "a leader's disk fails"
+COORDINATING: Final = "a coordinator's disk fails"
+WORLDS: Final = (WHOLE, FAILING, COORDINATING)
 STDERR_SHOWN: Final = 300
 """Characters of what a program that ended before its time wrote last."""
-
-
-def fail_disk_of_leader(lab: Lab, topic: str) -> None:
-    """Break the log dir of a partition of ``topic`` that ``VICTIM`` leads."""
-
-    def led(_admin: object) -> bool:
-        return bool(_led_by_victim(lab, topic))
-
-    lab.cluster.wait_until(led, f"broker {VICTIM} leads a partition of {topic}")
-    partition = _led_by_victim(lab, topic)[0]
-    lab.control(VICTIM).fail(lab.log_dir_of(VICTIM, topic, partition).path, "eio")
-
-
-def _led_by_victim(lab: Lab, topic: str) -> list[int]:
-    view = lab.admin.any_view([topic])
-    return [
-        each.partition
-        for each in view.partitions
-        if each.topic == topic and each.leader == VICTIM and VICTIM not in each.offline_replicas
-    ]
 
 
 def run_program(
@@ -53,16 +35,15 @@ def run_program(
     items: Sequence[str],
     lab: Lab,
     *,
-    break_disks: bool,
+    world: str,
     log: Path,
 ) -> Outcome:
-    """Run all items of a program; ``log`` gets what it writes to stderr.
+    """Run all items of a program in one of ``WORLDS``; ``log`` gets what it writes to stderr.
 
     Where disks break, its administrator comes last: he finds them broken.
     """
-    world = FAILING if break_disks else WHOLE
     prefix = client.lower().replace(" ", "-")
-    ordered = sorted(items, key=lambda item: item == ADMIN) if break_disks else items
+    ordered = sorted(items, key=lambda item: item == ADMIN) if world == FAILING else items
     words = [*command, ",".join(lab.servers), prefix, *ordered]
     with log.open("wb") as errors:
         process = subprocess.Popen(
@@ -71,9 +52,7 @@ def run_program(
     timer = threading.Timer(DEADLINE_S, process.kill)
     timer.start()
     try:
-        version, results = _converse(
-            process, lambda topic: fail_disk_of_leader(lab, topic) if break_disks else None
-        )
+        version, results = _converse(process, lambda halfway: _break(lab, world, halfway))
         process.wait()
     finally:
         timer.cancel()
@@ -85,8 +64,15 @@ def run_program(
     return Outcome(client, version, world, tuple(results))
 
 
+def _break(lab: Lab, world: str, halfway: Halfway) -> None:
+    if world == FAILING:
+        fail_disk_of_leader(lab, halfway.topic)
+    elif world == COORDINATING:
+        fail_disks_of_coordinators(lab, halfway)
+
+
 def _converse(
-    process: subprocess.Popen[str], at_halfway: Callable[[str], None]
+    process: subprocess.Popen[str], at_halfway: Callable[[Halfway], None]
 ) -> tuple[str, list[ItemResult]]:
     assert process.stdout is not None
     assert process.stdin is not None
@@ -96,8 +82,8 @@ def _converse(
             match read_line(line):
                 case Version(text):
                     version = text
-                case Halfway(topic):
-                    at_halfway(topic)
+                case Halfway() as halfway:
+                    at_halfway(halfway)
                     answers.write("\n")
                     answers.flush()
                 case ItemResult() as result:

@@ -18,7 +18,8 @@ NOT_THERE = Outcome("d", "", "healthy", (), not_run="no go")
     ("line", "told"),
     [
         ('{"version": "1.0"}', Version("1.0")),
-        ('{"halfway": "t"}', Halfway("t")),
+        ('{"halfway": "t", "group": "", "transactional_id": ""}', Halfway("t")),
+        ('{"halfway": "t", "group": "g", "transactional_id": "i"}', Halfway("t", "g", "i")),
         ('{"item": "a", "ok": true, "told": "x"}', ItemResult("a", passed=True, told="x")),
     ],
 )
@@ -42,6 +43,16 @@ def test_the_page_has_a_row_per_item_and_the_reason_of_every_miss() -> None:
     at = lines.index("| client | item | healthy | broken |")
     assert lines[at + 2 : at + 4] == [*found["c"], *found["d"]]
     assert lines[-1] == "| produce | x |"
+
+
+def test_a_row_that_knew_fewer_worlds_is_filled() -> None:
+    lines = ["| c 1.0 | produce | **missed**: 1 \\| lost |", "| d | all |  |  |"]
+    written = page(lines, ["healthy", "broken"], {}).splitlines()
+    at = written.index("|---|---|---|---|") + 1
+    assert written[at : at + 2] == [
+        "| c 1.0 | produce | **missed**: 1 \\| lost |  |",
+        "| d | all |  |  |",
+    ]
 
 
 def test_counts_are_shown_of_suites_alone() -> None:

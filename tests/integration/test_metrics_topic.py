@@ -24,7 +24,7 @@ from analytics.kafka_connector import connector_jars
 from jbodlab.processes.lab_spec import LabShape
 from protocol.metrics.rows import TABLES
 from protocol.metrics.topic import METRICS_TOPIC
-from tests.clients.session import VICTIM, fail_disk_of_leader
+from tests.clients.disks import VICTIM, fail_disk_of_leader
 from tests.deadlines import DEADLINE_MS, DEADLINE_S
 from tests.integration.labs import FAST, PATIENT_MS, Lab, running_lab
 from tests.jbodlab import command_line

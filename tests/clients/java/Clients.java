@@ -27,6 +27,7 @@ import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.common.TopicPartition;
 import org.apache.kafka.common.config.ConfigResource;
+import org.apache.kafka.common.errors.RebalanceInProgressException;
 import org.apache.kafka.common.errors.TopicExistsException;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
@@ -200,6 +201,8 @@ public final class Clients {
         final AtomicInteger read = new AtomicInteger();
         private final Thread thread;
         private volatile boolean leaves = false;
+        /** Whether it has read what it has not committed yet. */
+        private boolean isBehind = false;
 
         Member(Map<String, Object> protocol, String groupId, String topic, Ledger ledger) {
             Map<String, Object> configs = new HashMap<>(protocol);
@@ -207,7 +210,7 @@ public final class Clients {
             thread = new Thread(() -> {
                 try (KafkaConsumer<String, String> consumer = consumer(configs)) {
                     consumer.subscribe(List.of(topic), this);
-                    while (!leaves)
+                    while (!leaves || isBehind)
                         poll(consumer, ledger);
                 } catch (RuntimeException e) {
                     ledger.fail(e);
@@ -220,9 +223,20 @@ public final class Clients {
             ConsumerRecords<String, String> records = consumer.poll(POLL);
             for (ConsumerRecord<String, String> record : records)
                 ledger.read(record.key(), record.value());
-            if (!records.isEmpty())
-                consumer.commitSync();
+            isBehind |= !records.isEmpty();
+            if (isBehind)
+                commit(consumer);
             read.addAndGet(records.count());
+        }
+
+        /** A cooperative member is given records while it rebalances, and may commit them only after it. */
+        private void commit(KafkaConsumer<String, String> consumer) {
+            try {
+                consumer.commitSync();
+                isBehind = false;
+            } catch (RebalanceInProgressException e) {
+                // It stays behind until the next poll.
+            }
         }
 
         @Override
@@ -264,7 +278,7 @@ public final class Clients {
     /** Two members read what is written meanwhile, one of them leaves. */
     private void share(Map<String, Object> protocol, String groupId, String topic, Ledger ledger, BiConsumer<String, String> send)
             throws Exception {
-        Thread writing = new Thread(() -> ledger.write(topic, send));
+        Thread writing = new Thread(() -> ledger.write(topic, groupId, "", send));
         try (Member first = new Member(protocol, groupId, topic, ledger)) {
             writing.start();
             ledger.until("the first member reads", () -> first.read.get() > 0);
@@ -313,7 +327,8 @@ public final class Clients {
         }
         int aborted;
         try (KafkaProducer<String, String> producer = producer(Map.of())) {
-            Thread writing = new Thread(() -> ledger.write(sink, sender(producer, source, ledger)));
+            Thread writing = new Thread(() -> ledger.write(sink, prefix + "-transformers", prefix + "-transform",
+                    sender(producer, source, ledger)));
             writing.start();
             aborted = transform(ledger, writing);
         }

@@ -29,7 +29,7 @@ final class Cooperative {
         List<Clients.Member> members = new ArrayList<>();
         try (Admin admin = clients.connect(); KafkaProducer<String, String> producer = clients.producer(Map.of())) {
             Clients.create(admin, topic);
-            Thread writing = new Thread(() -> ledger.write(topic, Clients.sender(producer, topic, ledger)));
+            Thread writing = new Thread(() -> ledger.write(topic, topic, "", Clients.sender(producer, topic, ledger)));
             writing.start();
             try {
                 for (int count = 0; count < MEMBERS; count++)

@@ -76,11 +76,19 @@ final class Ledger {
             throw new IllegalStateException(again + " records are there twice");
     }
 
-    /** Send HALF records, then until the disk of the topic's leader is dealt with, and HALF more. */
     void write(String topic, BiConsumer<String, String> send) {
+        write(topic, "", "", send);
+    }
+
+    /**
+     * Send HALF records, then until a disk is dealt with, and HALF more. The group reads them meanwhile,
+     * the transactional id copies them to the topic; either may be empty.
+     */
+    void write(String topic, String groupId, String transactionalId, BiConsumer<String, String> send) {
         for (int count = 0; count < HALF; count++)
             one(send);
-        tell("{\"halfway\": " + quoted(topic) + "}");
+        tell("{\"halfway\": " + quoted(topic) + ", \"group\": " + quoted(groupId) + ", \"transactional_id\": "
+                + quoted(transactionalId) + "}");
         CompletableFuture<Void> done = CompletableFuture.runAsync(() -> {
             try {
                 ANSWERS.readLine();

@@ -29,6 +29,8 @@ import org.apache.kafka.streams.kstream.Produced;
  * whose changelog is compacted. Each count of each word must come once, in order, to the last.
  */
 final class WordCount {
+    private static final String APPLICATION = "-word-count";
+
     private WordCount() { }
 
     static String run(String bootstrap, String prefix) throws Exception {
@@ -48,7 +50,7 @@ final class WordCount {
                 return StreamThreadExceptionResponse.SHUTDOWN_CLIENT;
             });
             streams.start();
-            write(bootstrap, lines, counts, ledger);
+            write(bootstrap, lines, counts, prefix + APPLICATION, ledger);
             read(bootstrap, counts, ledger);
             streams.close(Duration.ofSeconds(30));
         }
@@ -68,7 +70,7 @@ final class WordCount {
 
     private static Properties configs(String bootstrap, String prefix, Path state) {
         Properties configs = new Properties();
-        configs.put(StreamsConfig.APPLICATION_ID_CONFIG, prefix + "-word-count");
+        configs.put(StreamsConfig.APPLICATION_ID_CONFIG, prefix + APPLICATION);
         configs.put(StreamsConfig.BOOTSTRAP_SERVERS_CONFIG, bootstrap);
         configs.put(StreamsConfig.PROCESSING_GUARANTEE_CONFIG, StreamsConfig.EXACTLY_ONCE_V2);
         configs.put(StreamsConfig.REPLICATION_FACTOR_CONFIG, (int) Clients.REPLICAS);
@@ -81,11 +83,11 @@ final class WordCount {
     }
 
     /** Write lines of a word each: the key of the ledger is the word. */
-    private static void write(String bootstrap, String lines, String counts, Ledger ledger) {
+    private static void write(String bootstrap, String lines, String counts, String groupId, Ledger ledger) {
         Map<String, Object> configs = Map.of("bootstrap.servers", bootstrap, "linger.ms", 1);
         try (var producer = new KafkaProducer<>(configs, new StringSerializer(), new StringSerializer())) {
             var send = Clients.sender(producer, lines, ledger);
-            ledger.write(counts, (word, number) -> send.accept(number, word));
+            ledger.write(counts, groupId, "", (word, number) -> send.accept(number, word));
         }
     }
 

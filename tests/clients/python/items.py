@@ -230,18 +230,18 @@ def group(library: Library, prefix: str) -> str:
         return Member(library, group_id, topic, ledger)
 
     with library.sending(topic, ledger) as send:
-        share(join, topic, ledger, send)
+        share(join, lambda: ledger.write(topic, send, group_id), ledger)
         resume(join, ledger, send)
     library.check_left(group_id)
     ledger.judge(exactly=False)
     return f"{ledger.written} records, {ledger.again} of them twice"
 
 
-def share(join: Callable[[], Member], topic: str, ledger: Ledger, send: Send) -> None:
+def share(join: Callable[[], Member], write: Callable[[], object], ledger: Ledger) -> None:
     """Have two members read what is written meanwhile, and one of them leave."""
     half = PARTITIONS // 2
     with closing(join()) as first:
-        writing = thread(lambda: ledger.write(topic, send), ledger)
+        writing = thread(write, ledger)
         ledger.until("the first member reads", lambda: first.read > 0)
         with closing(join()) as second:
             ledger.until(
@@ -257,7 +257,7 @@ def cooperative(library: Library, prefix: str) -> str:
     topic, group_id, ledger = f"{prefix}-cooperative", f"{prefix}-cooperative", Ledger()
     library.create(topic)
     with library.sending(topic, ledger) as send:
-        writing = thread(lambda: ledger.write(topic, send), ledger)
+        writing = thread(lambda: ledger.write(topic, send, group_id), ledger)
         with ExitStack() as leaving:
             members: list[Member] = []
 
@@ -307,7 +307,8 @@ def transactions(library: Library, prefix: str) -> str:
     source, sink, ledger = f"{prefix}-source", f"{prefix}-sink", Ledger()
     library.create(source, sink)
     with library.sending(source, ledger) as send:
-        writing = thread(lambda: ledger.write(sink, send), ledger)
+        names = f"{prefix}-transformers", f"{prefix}-transform"
+        writing = thread(lambda: ledger.write(sink, send, *names), ledger)
         aborted = transform(library, prefix, ledger, writing)
     read_all(library, sink, ledger)
     return f"{ledger.written} records, {aborted} transactions aborted"

@@ -78,11 +78,24 @@ class Ledger:
         if exactly and self.again:
             raise MissedError(f"{self.again} records are there twice")
 
-    def write(self, topic: str, send: Callable[[bytes, bytes], object]) -> None:
-        """Send HALF records, on until the disk of the leader is dealt with, and HALF more."""
+    def write(
+        self,
+        topic: str,
+        send: Callable[[bytes, bytes], object],
+        group: str = "",
+        transactional_id: str = "",
+    ) -> None:
+        """Send HALF records, on until a disk is dealt with, and HALF more.
+
+        Args:
+            topic: that they go to in the end.
+            send: takes key and value.
+            group: reads them meanwhile.
+            transactional_id: copies them to ``topic`` meanwhile.
+        """
         for _ in range(HALF):
             self._one(send)
-        done = halfway(topic)
+        done = halfway(topic, group, transactional_id)
         while not done.is_set():
             self._one(send)
         for _ in range(HALF):
@@ -103,15 +116,15 @@ class Ledger:
             threading.Event().wait(0.02)
 
 
-def halfway(topic: str) -> threading.Event:
-    """Say that the leader of a topic may lose its disk; return what is set once that is done."""
+def halfway(topic: str, group: str, transactional_id: str) -> threading.Event:
+    """Say that a disk may break, under whatever; return what is set once that is done."""
     done = threading.Event()
 
     def answered() -> None:
         sys.stdin.readline()
         done.set()
 
-    tell({"halfway": topic})
+    tell({"halfway": topic, "group": group, "transactional_id": transactional_id})
     threading.Thread(target=answered, daemon=True).start()
     return done
 

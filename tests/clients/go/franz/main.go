@@ -144,7 +144,7 @@ func produce(bootstrap []string, prefix string) (string, error) {
 	if err := create(ctx, kadm.NewClient(client), topic); err != nil {
 		return "", err
 	}
-	book.Write(topic, writer(client, book, topic))
+	book.Write(topic, ledger.Coordinated{}, writer(client, book, topic))
 	if err := client.Flush(ctx); err != nil {
 		return "", err
 	}
@@ -277,7 +277,7 @@ func share(bootstrap []string, groupID, topic string, book *ledger.Ledger, send 
 	}
 	defer first.leave()
 	var written sync.WaitGroup
-	written.Go(func() { book.Write(topic, send) })
+	written.Go(func() { book.Write(topic, ledger.Coordinated{Group: groupID}, send) })
 	if err := ledger.Until("the first member reads", func() bool { return first.read.Load() > 0 }); err != nil {
 		return err
 	}
@@ -355,7 +355,8 @@ func transactions(bootstrap []string, prefix string) (string, error) {
 	}
 	book := &ledger.Ledger{}
 	var writing sync.WaitGroup
-	writing.Go(func() { book.Write(sink, writer(client, book, source)) })
+	copied := ledger.Coordinated{Group: prefix + "-transformers", TransactionalID: prefix + "-transform"}
+	writing.Go(func() { book.Write(sink, copied, writer(client, book, source)) })
 	isWritten := make(chan struct{})
 	go func() {
 		writing.Wait()

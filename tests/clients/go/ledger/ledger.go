@@ -30,10 +30,18 @@ var (
 	stdin  = bufio.NewScanner(os.Stdin)
 )
 
-// Halfway says that the leader of a topic may lose its disk now, and gives what closes once that is done.
-func Halfway(topic string) <-chan struct{} {
+// Coordinated names what has a coordinator; either name may be empty.
+type Coordinated struct {
+	// Group reads what is written.
+	Group string
+	// TransactionalID copies it.
+	TransactionalID string
+}
+
+// Halfway says that a disk may fail now, under whatever, and gives what closes once that is done.
+func Halfway(topic string, of Coordinated) <-chan struct{} {
 	done := make(chan struct{})
-	tell(map[string]any{"halfway": topic})
+	tell(map[string]any{"halfway": topic, "group": of.Group, "transactional_id": of.TransactionalID})
 	go func() {
 		stdin.Scan()
 		close(done)
@@ -145,12 +153,12 @@ func (l *Ledger) Judge(exactly bool) error {
 }
 
 // Write writes by send until Half records after done is closed, Half records before it.
-func (l *Ledger) Write(topic string, send func(key, value string)) {
+func (l *Ledger) Write(topic string, of Coordinated, send func(key, value string)) {
 	for range Half {
 		send(l.Next())
 		time.Sleep(Pace)
 	}
-	done := Halfway(topic)
+	done := Halfway(topic, of)
 	for isDone, left := false, Half; left > 0; {
 		select {
 		case <-done:

@@ -171,7 +171,7 @@ func produce(bootstrap []string, prefix string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	book.Write(topic, send)
+	book.Write(topic, ledger.Coordinated{}, send)
 	end()
 	written, _ := book.Total()
 	if err := readAll(bootstrap, topic, book); err != nil {
@@ -311,7 +311,7 @@ func share(bootstrap []string, groupID, topic string, book *ledger.Ledger, send 
 	}
 	defer first.leave()
 	var written sync.WaitGroup
-	written.Go(func() { book.Write(topic, send) })
+	written.Go(func() { book.Write(topic, ledger.Coordinated{Group: groupID}, send) })
 	if err := ledger.Until("the first member reads", func() bool { return first.read.Load() > 0 }); err != nil {
 		return err
 	}
@@ -389,8 +389,9 @@ func transactions(bootstrap []string, prefix string) (string, error) {
 		return "", err
 	}
 	var writing sync.WaitGroup
+	copied := ledger.Coordinated{Group: prefix + "-transformers", TransactionalID: prefix + "-transform"}
 	writing.Go(func() {
-		book.Write(sink, send)
+		book.Write(sink, copied, send)
 		end()
 	})
 	aborted, err := transform(bootstrap, prefix, &writing, book)

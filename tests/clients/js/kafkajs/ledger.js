@@ -66,10 +66,11 @@ class Ledger {
     }
   }
 
-  // Sends until HALF records after the disk of the topic's leader was dealt with, HALF before it:
+  // Sends until HALF records after a disk was dealt with, HALF before it, read by a group meanwhile
+  // or copied by a transactional id:
   // one record at a time, because a kafkajs that sends again lets later sends pass, and leaves out
   // what went to a broker that has answered for another partition of the same send.
-  async write(topic, send) {
+  async write(topic, send, { group = "", transactionalId = "" } = {}) {
     const one = async () => {
       await send([this.next()]).catch((error) => this.errors.push(`produce: ${error.message}`));
       await pause(PACE_MS);
@@ -77,7 +78,7 @@ class Ledger {
     for (let count = 0; count < HALF; count += 1) {
       await one();
     }
-    tell({ halfway: topic });
+    tell({ halfway: topic, group, transactional_id: transactionalId });
     let isDone = false;
     const answered = answers.next().then(() => {
       isDone = true;

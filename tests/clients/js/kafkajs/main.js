@@ -134,7 +134,7 @@ async function join(groupId, topic, ledger) {
 async function share(groupId, topic, ledger, producer) {
   const first = await join(groupId, topic, ledger);
   try {
-    const written = ledger.write(topic, sender(producer, topic));
+    const written = ledger.write(topic, sender(producer, topic), { group: groupId });
     await until(ledger, "the first member reads", () => first.read > 0);
     const second = await join(groupId, topic, ledger);
     try {
@@ -242,7 +242,8 @@ async function transactions() {
     await create(client, source);
     await create(client, sink);
   });
-  const isWritten = using(kafka.producer(settings), (producer) => ledger.write(sink, sender(producer, source)));
+  const of = { group: `${prefix}-transformers`, transactionalId: `${prefix}-transform` };
+  const isWritten = using(kafka.producer(settings), (producer) => ledger.write(sink, sender(producer, source), of));
   const aborted = await transform(ledger, isWritten);
   await readAll(sink, ledger);
   ledger.judge({ exactly: true });
