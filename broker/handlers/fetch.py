@@ -178,7 +178,7 @@ def _consumer_account(client: Client, replica_id: int) -> ClientAccount | None:
 
 
 def _max_bytes(context: Context, request: FetchRequest, account: ClientAccount | None) -> int:
-    max_bytes = min(request.max_bytes, context.config.fetch_max_bytes)
+    max_bytes = max(0, min(request.max_bytes, context.config.fetch_max_bytes))
     return max_bytes if account is None else account.fetch_bytes_max(max_bytes)
 
 
@@ -255,7 +255,7 @@ def _add_parts(
             asked.log_start_offset,
             current_epoch if current_epoch >= 0 else NO_EPOCH,
             asked.last_fetched_epoch,
-            asked.partition_max_bytes,
+            max(0, asked.partition_max_bytes),
         )
 
 

@@ -12,10 +12,16 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import TypeVar
 
 from broker.core.log_dirs import LogDirFailed
-from broker.storage.layout import PARTITION_METADATA_FILE, delete_dir_name, parse_dir_name
+from broker.storage.layout import (
+    PARTITION_METADATA_FILE,
+    delete_dir_name,
+    parse_dir_name,
+    stray_dir_name,
+)
 from broker.storage.log_dir import LogDir
 from broker.storage.meta_properties import (
     META_PROPERTIES_FILE,
@@ -101,6 +107,7 @@ async def load_log_dirs(
     by_path = {log_dir.path: log_dir for log_dir in log_dirs}
     await _finish_swaps(by_path, loaded)
     await _drop_empty_twins(by_path, loaded)
+    await _set_older_twins_aside(by_path, loaded)
     await _keep_newest_futures(by_path, loaded)
     loaded = {path: found for path, found in loaded.items() if by_path[path].is_online}
     _refuse_duplicates(loaded)
@@ -276,17 +283,62 @@ async def _drop_empty_twins(
 
     A log dir that broke while it made a log leaves one; the log was then made in the next dir.
     """
-    places: dict[TopicPartition, list[tuple[str, LoadedLog]]] = {}
-    for path, found in loaded.items():
-        for log in found.logs:
-            if not log.is_future:
-                places.setdefault(log.topic_partition, []).append((path, log))
-    for twins in places.values():
+    for twins in _twins(loaded):
         for path, log in twins[::-1]:  # The first one stays when all are empty.
             others = [twin for _, twin in twins if twin is not log]
             if others and all(_is_empty_twin(log, other) for other in others):
                 twins.remove((path, log))
                 await _remove(log_dirs[path], loaded[path], log)
+
+
+def _twins(
+    loaded: Mapping[str, LoadedLogDir], *, are_future: bool = False
+) -> list[list[tuple[str, LoadedLog]]]:
+    """Return the logs of each partition that has several of a kind, with their dirs."""
+    places: dict[TopicPartition, list[tuple[str, LoadedLog]]] = {}
+    for path, found in loaded.items():
+        for log in found.logs:
+            if log.is_future is are_future:
+                places.setdefault(log.topic_partition, []).append((path, log))
+    return [twins for twins in places.values() if len(twins) > 1]
+
+
+async def _set_older_twins_aside(
+    log_dirs: Mapping[str, LogDir], loaded: Mapping[str, LoadedLogDir]
+) -> None:
+    """Let the log with the latest leader epoch, and in that the highest end, be a partition's.
+
+    While a log dir is away, a replica that is added is made in another one: then both have a log of
+    the same topic. The one in use went on from the leader's, so it has all that is committed of the
+    other one. Nothing is deleted.
+    """
+    for twins in _twins(loaded):
+        topic_ids = {log.topic_id for _, log in twins}
+        if len(topic_ids) > 1 or None in topic_ids:
+            continue  # Only the controller knows which topic it is.
+        latest = max(twins, key=lambda twin: _latest(twin[1]))
+        for path, log in twins:
+            if log is not latest[1]:
+                await _set_aside(log_dirs[path], loaded[path], log)
+
+
+async def _set_aside(log_dir: LogDir, loaded: LoadedLogDir, older: LoadedLog) -> None:
+    log, number = older.log, int.from_bytes(log_dir.directory_id)
+    names = (stray_dir_name(older.topic_partition, f"{number ^ n:032x}") for n in count())
+    loaded.logs.remove(older)
+    left = replace(loaded, logs=list(loaded.logs))
+
+    def set_aside() -> str:
+        name = next(each for each in names if not log_dir.disk.exists(each))
+        log.rename(name)
+        write_loaded(log_dir.disk, left)
+        return name
+
+    before = f"{log_dir.path}/{log.name}"
+    name = await _do(log_dir, "set aside", set_aside)
+    if name is not None:
+        _LOGGER.warning("%s -> %s: another log dir has a later log of it", before, name)
+        loaded.strays.append(name)
 
 
 def _is_empty_twin(log: LoadedLog, other: LoadedLog) -> bool:
@@ -314,14 +366,8 @@ async def _keep_newest_futures(
     Its first future log is still there when a crash came before that was set aside, or when its log
     dir was away. What it holds is in the current log.
     """
-    places: dict[TopicPartition, list[tuple[str, LoadedLog]]] = {}
-    for path, found in loaded.items():
-        for log in found.logs:
-            if log.is_future:
-                places.setdefault(log.topic_partition, []).append((path, log))
-    for tp, futures in places.items():
-        if len(futures) < 2:
-            continue
+    for futures in _twins(loaded, are_future=True):
+        tp = futures[0][1].topic_partition
         made_ms = [await _made_ms(log_dirs[path], future) for path, future in futures]
         newest = made_ms.index(max(made_ms))
         for path, future in [*futures[:newest], *futures[newest + 1 :]]:

@@ -36,6 +36,9 @@ _CONFIGS: Final[dict[str, tuple[str, ...]]] = {
     "replica.alter.log.dirs.io.max.bytes.per.second": ("5000000", "50000000"),
     "jbodlab.tail.cache.bytes": ("0", "2000", "100000"),
     "log.initial.task.delay.ms": ("0", "500"),
+    "max.incremental.fetch.session.cache.slots": ("1", "3", "1000"),
+    "replica.fetch.response.max.bytes": ("8192", "10485760"),
+    "connections.max.idle.ms": ("2500", "600000"),
 }
 """Keys whose values change what a short run gets to see; one of each is drawn.
 

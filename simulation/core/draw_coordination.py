@@ -66,6 +66,12 @@ _CONFIGS: Final = {
     "offsets.retention.check.interval.ms": ("300",),
     "group.consumer.min.session.timeout.ms": ("1000",),
     "group.consumer.min.heartbeat.interval.ms": ("500",),
+    "group.max.size": ("3", "2147483647"),
+    "group.consumer.max.size": ("3", "2147483647"),
+    "offsets.load.buffer.size": ("500", "5242880"),
+    "transaction.state.log.load.buffer.size": ("500", "5242880"),
+    "transactional.id.expiration.ms": ("1500", "604800000"),
+    "transaction.remove.expired.transaction.cleanup.interval.ms": ("300",),
 }
 
 

@@ -90,6 +90,8 @@ def _keyed_records(dice: Dice, setting: Setting) -> Setting:
             "min.cleanable.dirty.ratio": dice.choice(("0.01", "0.3")),
             # What is over before the story ends excuses whatever compaction takes.
             "delete.retention.ms": chosen(dice, {"0": 1, "1000": 1, "86400000": 3}),
+            "min.compaction.lag.ms": chosen(dice, {"0": 3, "700": 1}),
+            "max.compaction.lag.ms": chosen(dice, {"9223372036854775807": 3, "1500": 1}),
         }
         for topic in topics
     }

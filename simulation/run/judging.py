@@ -27,8 +27,9 @@ RELEASE: Final = "kafka-4.3"
 """Whose features a cluster has that emulates none."""
 TIMEOUT_MS: Final = 30_000
 KNOWN: Final = "jbodlab"
-NOT_ASKED: Final = ("quotas/request-time",)
-"""Cases about the time that brokers work: in a simulated world that takes none."""
+NOT_ASKED: Final = ("quotas/request-time", "produce/largest")
+"""Of the time that brokers work, which is none in a simulated world; a batch as large as brokers
+take, which segments of a story are too small for."""
 _SUFFIXES: Final = ("77ab", "77ac")
 """In the names of what a case makes, when it is tried first, and again."""
 _JOBS: Final = 4

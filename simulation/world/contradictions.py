@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from typing import Final
 
 from broker.engine.engine import Engine
 from broker.engine.replica import Replica
@@ -81,6 +82,10 @@ def contradictions_of_controller(state: ClusterState, run: RunState) -> Iterator
     yield from _of_phases(state, run)
 
 
+_SLOTS_FOR_ALL: Final = 64
+"""Fetch sessions that each follower of a broker has its own of, and each of its clients."""
+
+
 def _of_loops(who: str, engine: Engine) -> Iterator[str]:
     """Compare what fetchers and movers work on with the replicas that want it."""
     followed = [
@@ -91,7 +96,8 @@ def _of_loops(who: str, engine: Engine) -> Iterator[str]:
     leaders = sorted({leader for leader in followed if leader >= 0})
     if sorted(engine.following.source_ids) != leaders:
         yield f"{who} fetches from {sorted(engine.following.source_ids)}, and follows {leaders}"
-    if engine.following.unsettled_source_ids:
+    slots = engine.state.config.max_incremental_fetch_session_cache_slots
+    if slots >= _SLOTS_FOR_ALL and engine.following.unsettled_source_ids:
         yield (
             f"{who} follows partitions of {engine.following.unsettled_source_ids} that it does not "
             f"fetch within a session"

@@ -28,7 +28,12 @@ from broker.engine.serve.offsets import Offsets
 from broker.engine.types import EpochAnswer
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.messages.control import UpdateMetadataRequest, UpdateMetadataResponse
+from protocol.messages.control import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
 from simulation.contracts.contract import Broken, of_method
 
 
@@ -81,6 +86,25 @@ def update_metadata(
     if is_taken and request.controller_epoch < seen:
         return f"{request.controller_epoch} is taken after {seen}"
     return None
+
+
+@of_method(Leadership, "leader_and_isr")
+def leader_and_isr(
+    leadership: Leadership, request: LeaderAndIsrRequest
+) -> Generator[None, LeaderAndIsrResponse, Broken]:
+    """Who takes roles knows from then on which controller gave them, and where leaders are."""
+    response = yield
+    state = leadership.state
+    if response.error_code != ErrorCode.NONE:
+        return None
+    if state.controller_epoch < request.controller_epoch:
+        return f"told by {request.controller_epoch}, known is {state.controller_epoch}"
+    unknown = [
+        each.broker_id
+        for each in request.live_leaders
+        if each.broker_id not in state.leader_addresses
+    ]
+    return f"nobody knows where {unknown} are" if unknown else None
 
 
 @of_method(Leadership, "take_role")

@@ -22,7 +22,7 @@ from simulation.core.samples import PartitionSample, Samples, ToldPartition, Top
 NAME: Final = "metadata"
 TOLD_WITHIN_US: Final = 500_000
 _LOOKS: Final = 10
-_STOPPED_WITHIN_US: Final = 60_000_000
+_STOPPED_WITHIN_US: Final = 120_000_000
 """Replicas of a broker that stops cleanly are told to be offline so long before its end at most."""
 
 

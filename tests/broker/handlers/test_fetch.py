@@ -190,6 +190,16 @@ async def test_the_answer_is_never_larger_than_the_broker_allows():
     assert broker.engine.fetched[0][0].max_bytes == 2048
 
 
+async def test_a_negative_limit_of_bytes_is_none_at_all():
+    """Less than none cannot be held for an answer (seed 70)."""
+    broker = FakeBroker()
+    request = fetch(0)
+    request.max_bytes = request.topics[0].partitions[0].partition_max_bytes = -(2**31)
+    await broker.ask(request, 12)
+    params, (part,) = broker.engine.fetched[0]
+    assert (params.max_bytes, part.max_bytes) == (0, 0)
+
+
 @pytest.mark.parametrize("version", [4, 12, 15, 16])
 async def test_a_lost_leader_is_named_where_the_version_can(broker: FakeBroker, version: int):
     broker.engine.fetch_results[ORDERS_0] = FetchResult(

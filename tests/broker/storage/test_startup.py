@@ -14,7 +14,15 @@ from broker.storage.meta_properties import MetaProperties, parse_meta_properties
 from broker.storage.recovery import LoadProgress, StartupRefused
 from broker.storage.startup import LoadOptions, Owner, load_log_dirs, open_log_dirs
 from protocol.ports import Disk
-from tests.broker.storage.builders import Config, Failures, faulty, filled_log, inline_log_dir
+from tests.broker.storage.builders import (
+    Config,
+    Failures,
+    batches,
+    faulty,
+    filled_log,
+    inline_log_dir,
+    log_on,
+)
 
 TOPIC_ID = bytes(range(1, 17))
 IDS = [bytes([number]) * 16 for number in range(1, 9)]
@@ -221,6 +229,29 @@ async def test_of_two_empty_twins_one_stays() -> None:
         half_made(disk, TOPIC_ID)
     loaded = await load_log_dirs([inline_log_dir(disk) for disk in disks], options())
     assert [len(found.logs) for found in loaded.values()] == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "later"),
+    [((2, 0), (3, 0), 1), ((3, 0), (2, 0), 0), ((5, 0), (2, 1), 1)],
+    ids=["the longer one", "the longer one, first", "the later epoch"],
+)
+async def test_of_two_logs_of_one_topic_the_later_stays_and_the_other_is_set_aside(
+    first: tuple[int, int], second: tuple[int, int], later: int
+) -> None:
+    """One was made while the other one's log dir was away, and the broker started again since."""
+    disks = [MemoryDisk("/d1"), MemoryDisk("/d2")]
+    for disk, (end, epoch) in zip(disks, (first, second), strict=True):
+        log = log_on(disk)
+        log.append(batches(0, end, epoch=epoch), now_ms=0)
+        log.write_partition_metadata(TOPIC_ID)
+    loaded = await load_log_dirs(await opened([*disks], owner()), options())
+    assert [len(found.logs) for found in loaded.values()] == ([0, 1] if later else [1, 0])
+    older = disks[1 - later]
+    (stray,) = loaded[older.root].strays
+    assert stray == f"orders-0.{IDS[1 - later].hex()}-stray"
+    assert older.exists(f"{stray}/00000000000000000000.log")
+    assert not older.exists("orders-0")
 
 
 async def test_an_empty_log_of_another_topic_with_that_name_stops_the_start() -> None:

@@ -18,7 +18,11 @@ from broker.engine.replica import Replica
 from broker.engine.types import EpochAnswer
 from jbodlab.worlds.scenario_files import load_plan
 from protocol.errors import ErrorCode
-from protocol.messages.control import UpdateMetadataRequest, UpdateMetadataResponse
+from protocol.messages.control import (
+    LeaderAndIsrRequest,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
+)
 from simulation.core.plan import Plan
 from simulation.simulated_run import Options, SimulatedRun, simulate
 from tests.simulation.contracts.wrong_rules import answers, plant, wrong_once
@@ -26,12 +30,25 @@ from tests.simulation.contracts.wrong_rules import answers, plant, wrong_once
 RESTART: Final = Logs.restart_at
 DROP: Final = Moves.drop
 UPDATE: Final = Leadership.update_metadata
+LEADER_AND_ISR: Final = Leadership.leader_and_isr
 RECONCILE: Final = FollowedLog.reconcile
 RETURN: Final = FollowedLog.return_to_range
 TAKE_ROLE: Final = Leadership.take_role
 LEADER_FAILS: Final = "kip-112-leader-log-dir-fails"
 KNOWS_LESS: Final = "move-goes-on-under-a-new-leader-that-knows-less"
 SOURCE_FAILS: Final = "source-fails-while-a-replica-moves"
+
+
+async def forgets_who_told_it(leadership: Any, request: LeaderAndIsrRequest) -> object:
+    response = await LEADER_AND_ISR(leadership, request)
+    leadership.state.controller_epoch = 0
+    return response
+
+
+async def forgets_where_leaders_are(leadership: Any, request: LeaderAndIsrRequest) -> object:
+    response = await LEADER_AND_ISR(leadership, request)
+    leadership.state.leader_addresses.clear()
+    return response
 
 
 def stays_stopped(leadership: Any, replica: Replica, decision: Any) -> None:
@@ -74,6 +91,8 @@ def takes_an_older_controller(
 
 WRONG_RULES: Final[list[tuple[str, Callable[..., object], str]]] = [
     ("Leadership.update_metadata", takes_an_older_controller, LEADER_FAILS),
+    ("Leadership.leader_and_isr", forgets_who_told_it, LEADER_FAILS),
+    ("Leadership.leader_and_isr", forgets_where_leaders_are, LEADER_FAILS),
     ("Failures.on_log_dir_failed", answers(None), LEADER_FAILS),
     ("Leadership.take_role", stays_stopped, LEADER_FAILS),
     ("Moves.on_leader_epoch", answers(None), KNOWS_LESS),
