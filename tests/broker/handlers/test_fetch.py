@@ -36,18 +36,12 @@ def fetch(
     session: tuple[int, int] = (0, -1),
     topic_id: bytes = TOPIC_ID,
 ) -> FetchRequest:
-    request = FetchRequest(
-        max_wait_ms=100,
-        min_bytes=1,
-        topics=[
-            FetchTopic(
-                partitions=[
-                    FetchPartition(partition=index, fetch_offset=5, partition_max_bytes=1_000)
-                    for index in partitions
-                ]
-            )
-        ],
-    )
+    asked = [
+        FetchPartition(partition=index, fetch_offset=5, partition_max_bytes=1_000)
+        for index in partitions
+    ]
+    topics = [FetchTopic(partitions=asked)]
+    request = FetchRequest(max_wait_ms=100, min_bytes=1, topics=topics)
     if version >= 3:
         request.max_bytes = 10_000
     if version >= 7:
@@ -169,35 +163,29 @@ async def test_a_lost_session_is_told_at_the_top_alone(
 async def test_a_defect_marks_the_partitions_of_versions_with_names(broker: FakeBroker):
     broker.engine.error = RuntimeError("defect")
     response = await broker.ask(fetch(0, 1), 12)
-    codes = [p.error_code for p in response.responses[0].partitions]
-    assert codes == [ErrorCode.UNKNOWN_SERVER_ERROR] * 2
+    assert [p.error_code for p in response.responses[0].partitions] == [-1, -1]
 
 
 @pytest.mark.parametrize("version", [14, 15])
 async def test_a_follower_is_known_by_its_id_at_either_place(broker: FakeBroker, version: int):
     request = fetch(0, version=version)
-    if version >= 15:
-        request.replica_state = ReplicaState(replica_id=2, replica_epoch=7)
-    else:
-        request.replica_id = 2
+    request.replica_id, state = (
+        (-1, ReplicaState(replica_id=2, replica_epoch=7)) if version >= 15 else (2, ReplicaState())
+    )
+    request.replica_state = state
     await broker.ask(request, version)
-    assert broker.engine.fetched[0][0].replica_id == 2
+    params = broker.engine.fetched[0][0]
+    assert (params.replica_id, params.replica_epoch) == (2, state.replica_epoch)
 
 
-async def test_the_answer_is_never_larger_than_the_broker_allows():
-    broker = FakeBroker(fetch_max_bytes="2048")
-    await broker.ask(fetch(0), 12)
-    assert broker.engine.fetched[0][0].max_bytes == 2048
-
-
-async def test_a_negative_limit_of_bytes_is_none_at_all():
-    """Less than none cannot be held for an answer (seed 70)."""
-    broker = FakeBroker()
-    request = fetch(0)
-    request.max_bytes = request.topics[0].partitions[0].partition_max_bytes = -(2**31)
+@pytest.mark.parametrize(("asked", "given"), [(10_000, 2048), (-(2**31), 0)])
+async def test_the_answer_is_never_larger_than_the_broker_allows(asked: int, given: int):
+    """Nor less than nothing, which cannot be held for it (seed 70)."""
+    broker, request = FakeBroker(fetch_max_bytes="2048"), fetch(0)
+    request.max_bytes = request.topics[0].partitions[0].partition_max_bytes = asked
     await broker.ask(request, 12)
     params, (part,) = broker.engine.fetched[0]
-    assert (params.max_bytes, part.max_bytes) == (0, 0)
+    assert (params.max_bytes, part.max_bytes) == (given, max(0, asked))
 
 
 @pytest.mark.parametrize("version", [4, 12, 15, 16])
