@@ -200,6 +200,19 @@ def test_compaction_may_have_taken_the_young_ones_of_a_segment_before() -> None:
     assert len(_texts(story)) == 1
 
 
+@pytest.mark.parametrize(("acks", "is_well"), [(-1, False), (1, True)])
+def test_compaction_may_have_left_a_record_that_is_not_known_to_stay(
+    acks: int, is_well: bool
+) -> None:
+    story = Story()
+    _configured(story, retention_ms="3000", cleanup_policy="compact,delete")
+    story.at(1).replica(1, Role.LEADER)
+    for record in range(10):
+        story.send(record, offset=record, acks=acks if record == 3 else -1)
+    _begins(story.at(3.9), 5)
+    assert (_texts(story) == []) is is_well
+
+
 def test_compaction_may_have_cut_what_stayed_when_retention_went_by_size() -> None:
     story = Story()
     _configured(story, retention_bytes="1000", cleanup_policy="compact,delete")
