@@ -40,8 +40,8 @@ class _Written(NamedTuple):
     offset: int
     begun_us: int
     """Its timestamp is not older."""
-    count: int
-    """Of the batch's records."""
+    records: int
+    """How many the batch has."""
 
 
 class _Told(NamedTuple):
@@ -135,7 +135,7 @@ def _newest(
         for each in known
         if before <= each.offset < sample.log_start_offset and each.begun_us <= sample.at_us
     ]
-    if is_compacted and sum(each.count for each in gone) < sample.log_start_offset - before:
+    if is_compacted and sum(each.records for each in gone) < sample.log_start_offset - before:
         return None
     if is_compacted:
         return min(gone, key=lambda each: each.begun_us, default=None)
