@@ -127,8 +127,8 @@ def _newest(
 ) -> _Written | None:
     """Return the last record that is known of those that went.
 
-    Of a compacted log the oldest: compaction may have taken all but that one before. That may be one
-    of which nobody knows when it was written, where not all are known (seed 750155).
+    Of a compacted log the oldest: compaction may have taken all but that one before. Where not
+    all are known, that may be one of which nobody knows when it was written (seed 750155).
     """
     gone = [
         each
