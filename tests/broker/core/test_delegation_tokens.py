@@ -113,6 +113,10 @@ def test_a_credential_is_there_until_the_token_is_over_or_gone() -> None:
     assert tokens.overdue(token.expiry_ms) == []
     assert tokens.overdue(token.expiry_ms + 1) == [token]
     other = token._replace(token_id="u")
+    tokens.replace([token, other])
+    still = tokens.credential("SCRAM-SHA-256", "t", NOW_MS)
+    assert still is not None
+    assert still.credential is found.credential, "a token that stays keeps what was made of it"
     tokens.replace([other])
     assert tokens.credential("SCRAM-SHA-256", "t", NOW_MS) is None
     with pytest.raises(KafkaError):

@@ -113,6 +113,10 @@ def test_without_a_leader_that_remembers_the_longest_log_is_the_isr() -> None:
     assert (after.leader_epoch, after.isr) == (7, (1,))
 
 
+def test_logs_of_one_length_in_the_epoch_of_the_journal_change_nothing() -> None:
+    assert told(cluster_of(), b1=cold(4, 90), b2=cold(4, 90)) == []
+
+
 def test_a_leader_of_the_journal_without_the_longest_log_leads_no_more() -> None:
     """Another one led since; the controller could not even begin."""
     cluster = cluster_of()
