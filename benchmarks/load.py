@@ -95,6 +95,17 @@ def _offer(
             producer.poll(0.01)
 
 
+def _find_coordinator(config: Mapping[str, Any], topic: str) -> None:
+    """Have the topic of offsets made, which is no part of reading.
+
+    librdkafka asks for a coordinator in any case. This is a client of its own: one that asked for
+    offsets waits for metadata for a second before it reads.
+    """
+    consumer = Consumer(dict(config))
+    consumer.committed([TopicPartition(topic, 0)], timeout=_COORDINATOR_S)
+    consumer.close()
+
+
 def consume(client: Client, topic: str, *, partitions: int, count: int) -> Rate:
     """Read ``count`` records from the start of every partition, without a group's rebalance.
 
@@ -107,10 +118,8 @@ def consume(client: Client, topic: str, *, partitions: int, count: int) -> Rate:
     config |= {"fetch.message.max.bytes": 4_000_000, "check.crcs": False}
     # Without these librdkafka itself pauses for a second at 100,000 queued records.
     config |= {"queued.min.messages": 1_000_000, "fetch.queue.backoff.ms": 5}
+    _find_coordinator(config, topic)
     consumer = Consumer(config)
-    # librdkafka asks for its group's coordinator in any case, and the first who does has the topic
-    # of offsets made: that is no part of reading.
-    consumer.committed([TopicPartition(topic, 0)], timeout=_COORDINATOR_S)
     consumer.assign([TopicPartition(topic, index, 0) for index in range(partitions)])
     start = time.perf_counter()
     seen = size = 0
