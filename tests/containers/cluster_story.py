@@ -90,8 +90,14 @@ def leader_of(admin: ClusterAdmin) -> int:
 
 
 def wait_for_another_leader(admin: ClusterAdmin, leader: int) -> None:
-    """Wait until somebody else leads."""
-    wait_until(lambda: leader_of(admin) not in {-1, leader}, "another broker leads")
+    """Wait until somebody else leads, as another one tells: who is cut off hears nothing of it."""
+    other = next(each for each in BROKERS if each != leader)
+
+    def leads_another() -> bool:
+        found = admin.view(other, [TOPIC]).partition(TOPIC, 0).leader
+        return found not in {-1, leader}
+
+    wait_until(leads_another, "another broker leads")
 
 
 def _log_dir(admin: ClusterAdmin, broker: int) -> str:
