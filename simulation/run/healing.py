@@ -130,6 +130,8 @@ class Repair:
         self._restarted: dict[LogDirName, None] = {}
         self._came_back = False
         """Whether one that was left out was brought back after the last look."""
+        self._tried: dict[tuple[int, TopicPartition], None] = {}
+        """Left out, and asked for once at least."""
 
     def brokers_wanted(self, seen: Observation) -> int:
         """Return how many brokers must answer."""
@@ -150,17 +152,24 @@ class Repair:
         for (broker, name), log_dir in seen.log_dirs.items():
             if log_dir.error != "NONE" and (broker, name) not in self._restarted:
                 await self._restart(broker, name)
-        came_back = [await self._restart_left_out(*each) for each in left_out(seen)]
+        out = left_out(seen)
+        self._tried |= dict.fromkeys(out)
+        came_back = [await self._restart_left_out(*each) for each in out]
         self._came_back = any(came_back)
 
     def still_left_out(self, seen: Observation) -> list[str]:
         """Return which replicas may follow those that were brought back; one at a time can.
 
-        A partition may have no other online replica: that is well unless it can be brought back.
+        A partition may have no other online replica: that is well unless it can be brought back,
+        which is tried (seed 754229).
         """
-        if not self._came_back:
+        if not self._ending.restart_log_dirs:
             return []
-        return [f"{tp} of broker-{broker} is left out" for broker, tp in left_out(seen)]
+        return [
+            f"{tp} of broker-{broker} is left out"
+            for broker, tp in left_out(seen)
+            if self._came_back or (broker, tp) not in self._tried
+        ]
 
     async def replacements_due(self) -> tuple[str, ...]:
         """Return what is to be done though nobody complains."""

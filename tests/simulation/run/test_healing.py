@@ -4,14 +4,20 @@ import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
+import pytest
+
+from simulation.core.observation import ObservedLogDir
+from simulation.core.plan import Ending
 from simulation.core.verdict import Verdict
-from simulation.run.healing import LOOK_EVERY_MS
+from simulation.run.healing import LOOK_EVERY_MS, Repair
 from simulation.run.runner import run_plan
 from simulation.simulated_run import simulate, simulated_spec
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop
 from simulation.world.sim_cluster_instance import SimClusterInstance
+from tests.simulation.core.test_health import WELL, seen
 from tests.simulation.run.played import found, plan_of, play, story
 
 
@@ -158,3 +164,14 @@ def test_every_replica_that_a_return_left_out_is_brought_back_without_an_isr_too
     assert found(verdict) == []
     lines = story(verdict)
     assert all(f"x-{number} of broker-1 is brought back" in lines for number in range(3))
+
+
+@pytest.mark.parametrize("is_repaired", [True, False])
+def test_nobody_is_well_before_what_was_left_out_was_tried(*, is_repaired: bool) -> None:
+    """Nothing else was wrong, and the topic's group had no coordinator for good (seed 754229)."""
+    nothing: Any = None
+    out = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,))
+    log_dirs = {(2, "d1"): ObservedLogDir(error="NONE")}
+    half_back = replace(seen(out), log_dirs=log_dirs)
+    repair = Repair(nothing, Ending(restart_log_dirs=is_repaired), nothing)
+    assert repair.still_left_out(half_back) == ["a-0 of broker-2 is left out"] * is_repaired
