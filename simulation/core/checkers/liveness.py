@@ -13,7 +13,13 @@ from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.timeline import kept_topics, last_partitions
 from simulation.core.checkers.unassigned import still_hosted
-from simulation.core.samples import PartitionSample, ReplicaSample, Role, Samples
+from simulation.core.samples import (
+    HOSTED_ROLES,
+    PartitionSample,
+    ReplicaSample,
+    Role,
+    Samples,
+)
 
 NAME: Final = "liveness"
 
@@ -69,10 +75,15 @@ def _unfinished(samples: Samples) -> Iterator[str]:
     """
     last = {} if samples.journal_edits_us else {each.tp: each for each in samples.partitions}
     kept = kept_topics(samples.partitions)
+    held_up = {tp.topic: None for tp, each in last.items() if each.is_deleted and each.offline}
+    replicas = {(each.broker, each.tp): each for each in samples.replicas}
+    hosted = {each.tp: None for each in replicas.values() if each.role in HOSTED_ROLES}
     for tp, partition in last.items():
         if partition.offline or partition.is_gone or tp.topic in kept:
             continue
         going = [broker for broker in partition.replicas if broker not in partition.target]
+        if partition.is_deleted and tp.topic in held_up and tp not in hosted:
+            continue  # Its logs are deleted; the topic waits for a replica of another partition.
         if partition.is_deleted:
             yield f"{tp} is about to be deleted, and all its replicas are online"
         elif partition.target and going:

@@ -105,6 +105,17 @@ def test_a_topic_that_is_about_to_be_deleted_goes_unless_a_replica_is_offline() 
     assert _texts(story) == []
 
 
+def test_a_topic_goes_as_a_whole_once_a_replica_of_another_partition_is_back() -> None:
+    """All logs of the first partition were deleted, and the second one waits (seed 754393)."""
+    story = _story()
+    story.partition(is_deleted=True)
+    story.partition(tp=SIBLING, is_deleted=True, offline=(2,))
+    assert _texts(story) == []
+
+    story.partition(tp=SIBLING, is_deleted=True)
+    assert len(_texts(story)) == 2
+
+
 def test_a_topic_whose_reassignment_waits_for_an_offline_replica_stays() -> None:
     story = _story()
     story.replica(1, Role.LEADER)
