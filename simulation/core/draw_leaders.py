@@ -128,6 +128,18 @@ def _slow_move(
     return (here,), (Fault(name=name, rule=slow), there), quick
 
 
+def _heard_late(name: str, node: str, latency_ms: int) -> Fault:
+    """Return a fault by which the controller hears a broker late; the other way is quick."""
+    rule = NetworkFault(
+        mode=NetworkMode.LATENCY,
+        source=node,
+        target=CONTROLLER_NODE,
+        both_ways=False,
+        latency_ms=latency_ms,
+    )
+    return Fault(name=name, rule=rule)
+
+
 def replacement_before_it_is_told(
     dice: Dice, cluster: ClusterPlan, number: int
 ) -> tuple[Action, ...]:
@@ -142,16 +154,7 @@ def replacement_before_it_is_told(
     first, second = place.brokers
     third = dice.choice([each for each in cluster.broker_ids if each not in place.brokers])
     node, log_dir = broker_node(second), dice.choice(cluster.log_dir_names)
-    late = Fault(
-        name=f"tells-late-{number}",
-        rule=NetworkFault(
-            mode=NetworkMode.LATENCY,
-            source=node,
-            target=CONTROLLER_NODE,
-            both_ways=False,
-            latency_ms=dice.randint(200, 900),
-        ),
-    )
+    late = _heard_late(f"tells-late-{number}", node, dice.randint(200, 900))
     replace = actions.ReplaceLogDir(broker=node, log_dir=log_dir)
     replaced = (replace,) if cluster.log_dirs > 1 else ()
     return (
@@ -194,16 +197,8 @@ def failure_before_joining(dice: Dice, cluster: ClusterPlan, number: int) -> tup
     first, second = dice.sample(cluster.broker_ids, 2)
     topic = actions.CreateTopic(name=f"extra{number}", assignment=((first, second),))
     node = broker_node(second)
-    late = Fault(
-        name=f"asks-late-{number}",
-        rule=NetworkFault(
-            mode=NetworkMode.LATENCY,
-            source=broker_node(first),
-            target=CONTROLLER_NODE,
-            both_ways=False,
-            latency_ms=dice.randint(300, max(300, cluster.session_timeout_ms // 2)),
-        ),
-    )
+    latency_ms = dice.randint(300, max(300, cluster.session_timeout_ms // 2))
+    late = _heard_late(f"asks-late-{number}", broker_node(first), latency_ms)
     log_dir = f"of {topic.name}-0"
     fails = Fault(
         name=f"fails-again-{number}", rule=DiskFault(mode=DiskMode.EIO, node=node, log_dir=log_dir)
