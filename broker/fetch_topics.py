@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final
 
 from broker.core.old_clients import fetch_error
@@ -15,8 +15,9 @@ from protocol.messages.fetch import (
     LeaderIdAndEpoch,
     PartitionData,
 )
+from protocol.releases import is_since
 
-LEADER_HINTS_SINCE: Final = 16
+_LEADER_HINTS_SINCE: Final = 16
 
 
 class FetchTopics:
@@ -52,6 +53,14 @@ class FetchTopics:
                 )
             self._partitions.append(_partition(part.tp.partition, result, version))
 
+    def whose_endpoints(self, replica_id: int, release: str | None) -> Collection[int]:
+        """Return the leaders whose addresses are told: to followers by releases before 4.0 alone.
+
+        Source: KafkaApis.handleFetchRequest.
+        """
+        is_told = replica_id < 0 or not is_since(release, "4.0")
+        return self.leaders if is_told and self._version >= _LEADER_HINTS_SINCE else ()
+
 
 _ABSENT: Final = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -80,7 +89,7 @@ def _partition(index: int, result: FetchResult, version: int) -> PartitionData:
     if result.diverging_epoch is not None:
         epoch, end_offset = result.diverging_epoch
         data.diverging_epoch = EpochEndOffset(epoch=epoch, end_offset=end_offset)
-    if result.current_leader is not None and version >= LEADER_HINTS_SINCE:
+    if result.current_leader is not None and version >= _LEADER_HINTS_SINCE:
         leader_id, leader_epoch = result.current_leader
         data.current_leader = LeaderIdAndEpoch(leader_id=leader_id, leader_epoch=leader_epoch)
     return data

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
-from protocol.releases import release_position
+from protocol.releases import is_since, release_position
 
 
 class Feature(NamedTuple):
@@ -61,6 +61,6 @@ def features_as_of(release: str | None) -> Sequence[Feature]:
     Raises:
         ValueError: No release that is known.
     """
-    if release is None or release_position(release) >= release_position(_KRAFT_ALONE_SINCE):
+    if is_since(release, _KRAFT_ALONE_SINCE):
         return _FEATURES
     return ()

@@ -123,7 +123,7 @@ def is_read(release: str, key: int, version: int) -> bool:
     versions = versions_as_of(release).get(key)
     if versions is None or version not in versions:
         return False
-    is_new = release_position(release) >= release_position("4.0")
+    is_new = is_since(release, "4.0")
     return not (is_new and key == _PRODUCE and version < _PRODUCE_READ_SINCE_4_0)
 
 
@@ -133,7 +133,16 @@ def names_versions_to_try(release: str) -> bool:
     Raises:
         ValueError: As ``versions_as_of``.
     """
-    return release_position(release) >= release_position("2.4")
+    return is_since(release, "2.4")
+
+
+def is_since(release: str | None, first: str) -> bool:
+    """Tell whether ``release`` is ``first`` or a later one; None, the newest, always is.
+
+    Raises:
+        ValueError: As ``versions_as_of``.
+    """
+    return release is None or release_position(release) >= release_position(first)
 
 
 def release_position(release: str) -> int:

@@ -68,7 +68,8 @@ def _described_groups(access: Access, request: Any, response: Any) -> None:
         return
     for group in response.groups:
         if group.error_code == ErrorCode.NONE:
-            group.authorized_operations = access.operations(Kind.GROUP, group.group_id)
+            # Of those that the release has, which the handler tells.
+            group.authorized_operations &= access.operations(Kind.GROUP, group.group_id)
 
 
 def _listed_groups(access: Access, _request: Any, response: Any) -> None:

@@ -172,11 +172,14 @@ class EngineState:
         """Return 32 hex digits for the name of a future or deleted log."""
         return f"{self.ports.random.getrandbits(128):032x}"
 
-    def absence(self, tp: TopicPartition) -> ErrorCode:
-        """Return why ``tp`` is not online here. Source: ReplicaManager.getPartitionOrError."""
+    def absence(self, tp: TopicPartition, *, of_marker: bool = False) -> ErrorCode:
+        """Return why ``tp`` is not online here; for markers all that is elsewhere is unknown.
+
+        Source: ReplicaManager.getPartitionOrError, KafkaApis.handleWriteTxnMarkersRequest.
+        """
         if self.hosted.is_offline(tp):
             return ErrorCode.KAFKA_STORAGE_ERROR
-        if self.metadata.has_partition(tp):
+        if self.metadata.has_partition(tp) and not of_marker:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 

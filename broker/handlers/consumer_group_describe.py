@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from broker.context import Context
 from broker.core.groups.consumer.consumer_answers import not_described, require_protocol
-from broker.core.groups.group_answers import GROUP_OPERATIONS
+from broker.core.groups.group_answers import group_operations
 from broker.core.groups.group_catalog import describe_consumer_group
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
@@ -37,7 +37,7 @@ async def handle(
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = GROUP_OPERATIONS
+                group.authorized_operations = group_operations(context.release)
     return ConsumerGroupDescribeResponse(groups=groups)
 
 

@@ -121,7 +121,7 @@ def _broker(context: Context, name: str) -> list[DescribedConfig]:
             f"Unexpected broker id, expected {context.broker_id} or empty string, "
             f"but received {name}"
         )
-    return describe_broker_configs(overrides)
+    return describe_broker_configs(overrides, context.release)
 
 
 def _loggers(context: Context, name: str) -> list[DescribeConfigsResourceResult]:

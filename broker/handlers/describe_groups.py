@@ -6,7 +6,7 @@ Versions: 0-6. From 6 on a group that is not there is an error (KIP-1043).
 from __future__ import annotations
 
 from broker.context import Context
-from broker.core.groups.group_answers import GROUP_OPERATIONS, not_described
+from broker.core.groups.group_answers import group_operations, not_described
 from broker.core.groups.group_catalog import describe
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
@@ -35,7 +35,7 @@ async def handle(
     if request.include_authorized_operations:
         for group in groups:
             if group.error_code == ErrorCode.NONE:
-                group.authorized_operations = GROUP_OPERATIONS
+                group.authorized_operations = group_operations(context.release)
     return DescribeGroupsResponse(groups=groups)
 
 

@@ -28,7 +28,7 @@ from broker.engine.fetch_room import FetchRoom
 from broker.engine.serve.fetch import PARTS_OF_A_STEP
 from broker.engine.types import FetchParams, FetchPart, FetchResult
 from broker.fetch_access import read_allowed
-from broker.fetch_topics import LEADER_HINTS_SINCE, FetchTopics
+from broker.fetch_topics import FetchTopics
 from broker.handlers import Client, handles_client
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import NO_EPOCH, ZERO_UUID, TopicPartition
@@ -154,8 +154,8 @@ async def handle(
         await context.turns.drop(session.parts)
     _count(context, answer.sent_bytes, replica_id)
     response = FetchResponse(session_id=session_id, responses=answer.topics)
-    if answer.leaders and version >= LEADER_HINTS_SINCE:
-        response.node_endpoints = _node_endpoints(context, client, answer.leaders)
+    if leaders := answer.whose_endpoints(replica_id, context.release):
+        response.node_endpoints = _node_endpoints(context, client, leaders)
     return response
 
 
@@ -178,7 +178,7 @@ def _consumer_account(client: Client, replica_id: int) -> ClientAccount | None:
 
 
 def _max_bytes(context: Context, request: FetchRequest, account: ClientAccount | None) -> int:
-    max_bytes = max(0, min(request.max_bytes, context.config.fetch_max_bytes))
+    max_bytes = min(request.max_bytes, context.config.fetch_max_bytes)
     return max_bytes if account is None else account.fetch_bytes_max(max_bytes)
 
 
@@ -255,7 +255,7 @@ def _add_parts(
             asked.log_start_offset,
             current_epoch if current_epoch >= 0 else NO_EPOCH,
             asked.last_fetched_epoch,
-            max(0, asked.partition_max_bytes),
+            asked.partition_max_bytes,
         )
 
 

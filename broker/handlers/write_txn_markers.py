@@ -1,7 +1,7 @@
 """Serves: WriteTxnMarkers (27), the ends of transactions from their coordinator.
 
-Differs from Kafka: a partition that lives on other brokers is answered NOT_LEADER_OR_FOLLOWER,
-which coordinators retry as they do Kafka's answer.
+Differs from Kafka: a partition on a failed log dir is answered KAFKA_STORAGE_ERROR, which
+coordinators retry as they do Kafka's answer.
 Versions: 0-2. Version 2, of Kafka 4.3, tells that every transaction has an epoch of its own.
 """
 

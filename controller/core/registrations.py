@@ -94,7 +94,11 @@ def _take_topics(step: Step, event: TopicsRead) -> None:
     """
     for found in event.topics:
         is_gone = found.topic_id in step.run.deleted_topic_ids
-        if is_gone or found.name in step.state.topics or found.topic_id in step.state.topic_names:
+        if is_gone or found.name in step.state.topics:
+            continue
+        other = step.state.topic_names.get(found.topic_id)
+        if other is not None:
+            step.warn(f"topic {found.name} stays without leaders: it has the id of topic {other}")
             continue
         step.change(TopicFound(found.name, found.topic_id, dict(found.configs), found.replicas))
         step.note(f"topic {found.name} found: {len(found.replicas)} partitions")

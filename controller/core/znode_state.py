@@ -69,7 +69,8 @@ def state_of(read: ZnodesRead) -> ClusterState:
     """Return the state, at decision 0.
 
     Raises:
-        MalformedZnode: a topic has no id, or partitions with gaps between their numbers.
+        MalformedZnode: a topic has no id, or that of another one, or partitions with gaps between
+            their numbers.
     """
     state = ClusterState()
     for record in _records(read):
@@ -108,8 +109,11 @@ def _records(read: ZnodesRead) -> Iterator[Record]:
     for found in read.registrations:
         yield registered(found)
         yield BrokerUnfenced(found.broker_id)
+    names: dict[bytes, str] = {}
     for name, znode in read.topics.items():
-        yield from _topic(name, znode, read.states.get(name, {}), read.topic_configs.get(name, {}))
+        yield from _topic(
+            name, znode, read.states.get(name, {}), read.topic_configs.get(name, {}), names
+        )
     for name, configs in read.broker_configs.items():
         if configs:
             yield BrokerConfigsChanged(name, dict(configs))
@@ -142,9 +146,21 @@ def topic_read(name: str, znode: TopicZnode, configs: Mapping[str, str]) -> Topi
 
 
 def _topic(
-    name: str, znode: TopicZnode, states: Mapping[int, StateRead], configs: Mapping[str, str]
+    name: str,
+    znode: TopicZnode,
+    states: Mapping[int, StateRead],
+    configs: Mapping[str, str],
+    names: dict[bytes, str],
 ) -> Iterator[Record]:
+    """Give the records of one topic; ``names`` are those of the ones before, by id."""
     found = topic_read(name, znode, configs)
+    other = names.setdefault(found.topic_id, name)
+    if other != name:
+        text = (
+            f"has the topic id of topic {other}, {znode.topic_id}: write another id into the znode"
+            " of the one that is a copy, or delete that znode"
+        )
+        raise MalformedZnode(f"{paths.topic_path(name)} {text}")
     yield TopicCreated(name, found.topic_id, found.configs, found.replicas)
     numbers = range(len(found.replicas))
     led = tuple(

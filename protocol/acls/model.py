@@ -100,7 +100,13 @@ OPERATIONS: Final[dict[AclResourceType, tuple[AclOperation, ...]]] = {
         AclOperation.DESCRIBE_CONFIGS,
         AclOperation.ALTER_CONFIGS,
     ),
-    AclResourceType.GROUP: (AclOperation.READ, AclOperation.DESCRIBE, AclOperation.DELETE),
+    AclResourceType.GROUP: (
+        AclOperation.READ,
+        AclOperation.DESCRIBE,
+        AclOperation.DELETE,
+        AclOperation.DESCRIBE_CONFIGS,
+        AclOperation.ALTER_CONFIGS,
+    ),
     AclResourceType.CLUSTER: (
         AclOperation.CREATE,
         AclOperation.CLUSTER_ACTION,
@@ -115,6 +121,10 @@ OPERATIONS: Final[dict[AclResourceType, tuple[AclOperation, ...]]] = {
     AclResourceType.USER: (AclOperation.CREATE_TOKENS, AclOperation.DESCRIBE_TOKENS),
 }
 """Which operations there are on each resource. Source: AclEntry.supportedOperations."""
+SINCE_4_0: Final = {
+    AclResourceType.GROUP: (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
+}
+"""Those of them that releases before 4.0 do not have; they keep ACLs with them all the same."""
 
 
 def operation_bits(operations: Iterable[AclOperation]) -> int:

@@ -38,6 +38,7 @@ from protocol.configs.types import (
     parse_all,
 )
 from protocol.errors import ErrorCode, KafkaError
+from protocol.releases import is_since
 
 
 def broker_config(overrides: Mapping[str, str | None]) -> BrokerConfig:
@@ -197,13 +198,23 @@ def describe_topic_configs(
     return [_describe_topic_key(column, overrides, broker) for column in TOPIC_KEYS.values()]
 
 
-def describe_broker_configs(broker: BrokerOverrides) -> list[DescribedConfig]:
+_BEFORE_4_0: Final[dict[str, ConfigValue]] = {
+    "group.coordinator.rebalance.protocols": ("classic",),
+}
+"""Defaults of releases before 4.0 that are others. Source: GroupCoordinatorConfig.java (3.9)."""
+
+
+def describe_broker_configs(
+    broker: BrokerOverrides, release: str | None = None
+) -> list[DescribedConfig]:
     """Describe every key of a broker; keys Kafka only knows as dynamic appear when set.
+
+    Defaults are those of ``release``, such as "3.9"; None stands for the newest.
 
     Source: ConfigHelper.createBrokerConfigEntry.
     """
     return [
-        described_config(column, broker_synonyms(column.name, broker))
+        described_config(column, broker_synonyms(column.name, broker, release))
         for column in BROKER_KEYS.values()
         if not column.internal and not (column.dynamic_only and not _is_set(column.name, broker))
     ] + [
@@ -302,15 +313,19 @@ def _used_synonym(column: ConfigKey, synonyms: Sequence[ConfigSynonym]) -> Synon
     return by_name.get(synonyms[0].name) if synonyms else None
 
 
-def broker_synonyms(name: str, broker: BrokerOverrides) -> list[ConfigSynonym]:
+def broker_synonyms(
+    name: str, broker: BrokerOverrides, release: str | None = None
+) -> list[ConfigSynonym]:
     """Return where a broker's key is set, and behind it what would be in force without it.
 
     Source: ConfigHelper.configSynonyms.
     """
-    return list(dropwhile(lambda entry: entry.name != name, _places_of(name, broker)))
+    return list(dropwhile(lambda entry: entry.name != name, _places_of(name, broker, release)))
 
 
-def _places_of(name: str, broker: BrokerOverrides) -> Iterator[ConfigSynonym]:
+def _places_of(
+    name: str, broker: BrokerOverrides, release: str | None = None
+) -> Iterator[ConfigSynonym]:
     """Give where a key and those that stand in for it are set, or have defaults."""
     names = _STAND_INS.get(name, (name,))
     for source, layer in broker.layers():
@@ -319,9 +334,11 @@ def _places_of(name: str, broker: BrokerOverrides) -> Iterator[ConfigSynonym]:
                 yield ConfigSynonym(each, layer[each], source)
     for each in names:
         column = BROKER_KEYS[each]
+        is_old = each in _BEFORE_4_0 and not is_since(release, "4.0")
+        default = _BEFORE_4_0[each] if is_old else column.default
         # A default that is no value is no synonym; nor is one that Kafka does not declare.
-        if column.default is not None and not column.dynamic_only:
-            yield ConfigSynonym(each, format_value(column.default), ConfigSource.DEFAULT_CONFIG)
+        if default is not None and not column.dynamic_only:
+            yield ConfigSynonym(each, format_value(default), ConfigSource.DEFAULT_CONFIG)
 
 
 def _is_set(name: str, broker: BrokerOverrides) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from broker.engine.types import FetchPart, FetchResult, LeaderHint
 from broker.fetch_topics import FetchTopics
 from protocol.errors import ErrorCode
@@ -29,3 +31,23 @@ def test_bytes_and_leaders_are_summed_up_over_all() -> None:
     assert (topics.sent_bytes, list(topics.leaders)) == (11, [3])
     told = topics.topics[0].partitions[1].current_leader
     assert (told.leader_id, told.leader_epoch) == (3, 7)
+
+
+@pytest.mark.parametrize(
+    ("version", "replica_id", "release", "told"),
+    [
+        (16, -1, None, [3]),
+        (15, -1, None, []),
+        (16, 2, None, []),
+        (16, 2, "4.0", []),
+        (16, 2, "3.9", [3]),
+    ],
+)
+def test_followers_are_told_by_old_releases_alone_where_leaders_are(
+    version: int, replica_id: int, release: str | None, told: list[int]
+) -> None:
+    topics = FetchTopics(version)
+    hint = LeaderHint(3, 7)
+    moved = FetchResult(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=hint)
+    topics.add([(part("a", 0), moved)])
+    assert list(topics.whose_endpoints(replica_id, release)) == told

@@ -13,6 +13,7 @@ from protocol.apis import APIS
 from protocol.releases import (
     RELEASES,
     is_read,
+    is_since,
     release_position,
     versions_as_of,
 )
@@ -53,6 +54,12 @@ def test_an_unknown_release_is_refused_with_the_known_ones(release: str) -> None
 
 def test_releases_are_in_order() -> None:
     assert release_position("0.11") < release_position("2.8") < release_position("4.0")
+
+
+def test_no_release_is_the_newest() -> None:
+    assert [is_since(each, "4.0") for each in ("0.11", "3.9", "4.0", "4.3", None)] == [
+        *(False, False, True, True, True)
+    ]
 
 
 def test_kafka_4_announces_old_produce_versions_but_does_not_read_them() -> None:

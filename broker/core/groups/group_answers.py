@@ -10,16 +10,22 @@ from typing import Final
 
 from broker.core.groups.classic_group import CONSUMER, ClassicGroup, GroupState, Member
 from broker.core.groups.consumer.consumer_group import ConsumerGroup
-from protocol.acls.model import OPERATIONS, AclResourceType, operation_bits
+from protocol.acls.model import OPERATIONS, SINCE_4_0, AclResourceType, operation_bits
 from protocol.errors import ErrorCode
 from protocol.messages.groups import DescribedGroup, DescribedGroupMember, ListedGroup
+from protocol.releases import is_since
 
 CLASSIC_TYPE: Final = "classic"
 CONSUMER_TYPE: Final = "consumer"
-GROUP_OPERATIONS: Final = operation_bits(OPERATIONS[AclResourceType.GROUP])
-"""What may be done to a group where all is allowed."""
+_OPERATIONS: Final = operation_bits(OPERATIONS[AclResourceType.GROUP])
+_NEW_OPERATIONS: Final = operation_bits(SINCE_4_0[AclResourceType.GROUP])
 _NOT_FOUND_SINCE: Final = 6
 """From this version on a group that is not there is an error; before, it is dead."""
+
+
+def group_operations(release: str | None) -> int:
+    """Return what may be done to a group where all is allowed, by the release that is shown."""
+    return _OPERATIONS if is_since(release, "4.0") else _OPERATIONS & ~_NEW_OPERATIONS
 
 
 def described(group: ClassicGroup) -> DescribedGroup:

@@ -265,6 +265,8 @@ class Fetches:
         offset = part.fetch_offset
         if offset >= up_to:
             return result
+        if reading.is_below_nothing(index):
+            return self._refuse(reading, part, ErrorCode.UNKNOWN_SERVER_ERROR)
         is_empty = reading.size_bytes == 0 and not reading.disk
         max_bytes = min(part.max_bytes, max(reading.left_bytes, 0))
         if replica.is_leader_throttled and reading.is_follower:

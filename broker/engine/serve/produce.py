@@ -250,7 +250,7 @@ class Produces:
         state = self._state
         replica = state.hosted.online_replica(part.tp)
         if replica is None:
-            delayed.complete(index, state.absence(part.tp))
+            delayed.complete(index, state.absence(part.tp, of_marker=part.marker is not None))
             return ProduceResult()
         partition = replica.partition
         code = partition.check_append(acks)

@@ -59,7 +59,7 @@ class Reading:
         self.is_follower = params.replica_id >= 0
         self.results: list[FetchResult] = []
         self.size_bytes = 0
-        self.left_bytes = min(params.max_bytes, room.bytes_max)
+        self.left_bytes = max(0, min(params.max_bytes, room.bytes_max))
         self._min_bytes = min(params.min_bytes, self.left_bytes)
         self.has_news = False
         """An error, a diverging epoch or a better replica: answered at once."""
@@ -84,6 +84,13 @@ class Reading:
     def is_wanted(self) -> bool:
         """Whether other fetches wait for the memory of what it has read."""
         return self._room.is_wanted
+
+    def is_below_nothing(self, index: int) -> bool:
+        """Tell whether part ``index`` has a negative limit; that of the answer is the first's.
+
+        Source: ReplicaManager.readFromLog, LogSegment.read.
+        """
+        return self.parts[index].max_bytes < 0 or (index == 0 and self.params.max_bytes < 0)
 
     async def until_room(self) -> None:
         """Wait until there is memory to read on, and read no more than that."""

@@ -68,8 +68,6 @@ _NO_RESOURCE: Final = (
     "You must provide at least one resource: --topic <topic> or --cluster or --group <group> or "
     "--delegation-token <Delegation Token ID>"
 )
-_GROUP_CONFIGS: Final = (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
-"""What groups know since 4.0; brokers of 3.9 keep such ACLs, too."""
 _FOR_CONSUMERS: Final = (
     "With --consumer you must specify a --topic and a --group and no --cluster or "
     "--transactional-id option should be specified."
@@ -257,8 +255,7 @@ def _entries(words: Words, operations: list[AclOperation]) -> list[Entry]:
 
 
 def _check_operations(kind: AclResourceType, found: list[Entry]) -> None:
-    of_groups = _GROUP_CONFIGS if kind is AclResourceType.GROUP else ()
-    known = (*OPERATIONS[kind], *of_groups, AclOperation.ALL)
+    known = (*OPERATIONS[kind], AclOperation.ALL)
     if any(each.operation not in known for each in found):
         names = ", ".join(each.name for each in known)
         raise UsageFailure(f"ResourceType {kind.name} only supports operations {names}")

@@ -22,7 +22,7 @@ async def test_a_group_is_told_with_its_members(broker: FakeBroker, version: int
     await broker.ask(joining(), 1)
     (row,) = (await broker.ask(describing("readers", operations=True), version)).groups
     assert (row.error_code, row.group_state, row.group_epoch) == (ErrorCode.NONE, "Stable", 2)
-    assert (row.assignor_name, row.authorized_operations) == ("uniform", 0b1_0100_1000)
+    assert (row.assignor_name, row.authorized_operations) == ("uniform", 0b1101_0100_1000)
     (member,) = row.members
     assert (member.member_id, member.member_type) == ("m", member_type)
 

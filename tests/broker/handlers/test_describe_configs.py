@@ -46,6 +46,19 @@ async def test_a_topic_has_its_own_settings_and_the_defaults(broker: FakeBroker,
         assert default.config_source == ConfigSource.DEFAULT_CONFIG
 
 
+@pytest.mark.parametrize(
+    ("release", "protocols"),
+    [("3.9", "classic"), ("4.0", "classic,consumer"), (None, "classic,consumer")],
+)
+async def test_a_default_is_that_of_the_release(
+    broker: FakeBroker, release: str | None, protocols: str
+):
+    broker.context.release = release
+    asked = describe(BROKER, "1", "group.coordinator.rebalance.protocols")
+    (entry,) = (await result(broker, asked)).configs
+    assert (entry.value, entry.config_source) == (protocols, ConfigSource.DEFAULT_CONFIG)
+
+
 async def test_only_the_keys_asked_for_come_back(broker: FakeBroker):
     broker.topic_configs.known["orders"] = {}
     topic = await result(broker, describe(TOPIC, "orders", "retention.ms"))

@@ -33,6 +33,9 @@ async def test_since_version_6_a_group_that_is_not_there_is_an_error(broker: Fak
 
 async def test_what_may_be_done_is_told_when_it_is_asked(broker: FakeBroker):
     (row,) = (await broker.ask(describing("g", operations=True), 5)).groups
+    assert row.authorized_operations == 0b1101_0100_1000
+    broker.context.release = "3.9"
+    (row,) = (await broker.ask(describing("g", operations=True), 5)).groups
     assert row.authorized_operations == 0b1_0100_1000
     (row,) = (await broker.ask(describing("g"), 5)).groups
     assert row.authorized_operations == -(2**31)

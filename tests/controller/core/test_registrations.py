@@ -150,6 +150,16 @@ def test_a_topic_that_a_broker_made_itself_is_led_by_its_first_replicas_that_liv
     assert cluster.state.journal_number == before
 
 
+def test_a_found_topic_with_the_id_of_another_one_is_not_led() -> None:
+    cluster = beside_zookeeper()
+    for name in ("first", "second"):
+        cluster.feed(TopicsRead((TopicRead(name, bytes([7]) * 16, ((1,),), {}),)))
+    assert "first" in cluster.state.topics
+    assert "second" not in cluster.state.topics
+    text = "topic second stays without leaders: it has the id of topic first"
+    assert text in [note.text for note in cluster.notes]
+
+
 def test_a_topic_that_the_controller_has_deleted_does_not_come_back() -> None:
     """Its znode may still be there when another one makes the folder be looked at."""
     cluster = beside_zookeeper()

@@ -37,6 +37,13 @@ def test_a_topic_that_cannot_be_led_is_named(znode: TopicZnode, why: str) -> Non
         state_of(replace(READ, topics={"t": znode}))
 
 
+def test_two_topics_with_one_id_are_both_named() -> None:
+    znode = TopicZnode(partitions={"0": [1]}, topic_id=TOPIC_ID)
+    why = f"/brokers/topics/u has the topic id of topic t, {TOPIC_ID}: write another id"
+    with pytest.raises(MalformedZnode, match=why):
+        state_of(replace(READ, topics={"t": znode, "u": znode}))
+
+
 def test_a_reassignment_goes_on_and_a_leader_recovers() -> None:
     topic = TopicZnode(
         partitions={"0": [3, 1], "1": [1]},

@@ -237,6 +237,22 @@ async def test_the_request_limit_is_shared_by_its_partitions(alone: Lab) -> None
     assert (offsets_of(first), offsets_of(second)) == ([0], [])
 
 
+async def test_a_negative_limit_is_an_error_where_there_is_something_to_read(alone: Lab) -> None:
+    """That of the whole answer is looked at with its first partition."""
+    await alone.create(replicas=[1])
+    await alone.create(OTHER, replicas=[1])
+    for tp in (ORDERS, OTHER):
+        await alone[1].produce("a", tp=tp, acks=1)
+    node, failed = alone[1], ErrorCode.UNKNOWN_SERVER_ERROR
+    assert (await node.fetch(0, max_bytes=-1)).error_code == failed
+    assert (await node.fetch(1, max_bytes=-1)).error_code == ErrorCode.NONE
+    parts = [part()._replace(max_bytes=-1), part(OTHER)]
+    results = await node.engine.fetches.fetch(FetchParams(), parts)
+    assert [(each.error_code, offsets_of(each)) for each in results] == [(failed, []), (0, [0])]
+    results = await node.engine.fetches.fetch(FetchParams(max_bytes=-1), [part(), part(OTHER)])
+    assert [(each.error_code, offsets_of(each)) for each in results] == [(failed, []), (0, [0])]
+
+
 async def test_a_broken_disk_in_a_read_is_a_storage_error(alone: Lab) -> None:
     await alone.create(replicas=[1])
     await alone[1].produce("a", acks=1)

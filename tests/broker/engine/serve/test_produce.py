@@ -256,6 +256,12 @@ async def test_markers_of_old_producers_and_coordinators_are_refused(alone: Lab)
     assert node.replica().partition.log_end_offset == 2
 
 
+async def test_a_marker_for_a_partition_of_others_is_for_an_unknown_one(lab: Lab) -> None:
+    await lab.create(replicas=[1, 2])
+    codes = [(await end(lab[number], 1, commit=True)).error_code for number in (2, 3)]
+    assert codes == [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION]
+
+
 async def test_a_batch_outside_of_the_open_transaction_is_refused(alone: Lab) -> None:
     await alone.create(replicas=[1])
     await write(alone[1], 1, 0)
