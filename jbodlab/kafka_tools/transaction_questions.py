@@ -26,6 +26,7 @@ from protocol.admin.transactions import (
     abort_request,
     describe_producers_request,
     describe_transaction_request,
+    fence_request,
     find_transaction_coordinator_request,
     producer_views,
     too_old_for,
@@ -38,6 +39,11 @@ from protocol.messages.transactions import ListTransactionsRequest
 from protocol.wire.table import META
 
 PARTITIONS_OF_A_REQUEST_MAX: Final = 500
+_FENCE_LATER: Final = (*COORDINATOR_MOVES, ErrorCode.CONCURRENT_TRANSACTIONS)
+_MAY_NOT_FENCE: Final = {
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: "cluster authorization failure",
+    ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED: "transactional ID authorization failure",
+}
 _LEADER_MOVES: Final = (
     ErrorCode.LEADER_NOT_AVAILABLE,
     ErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -81,19 +87,45 @@ def describe_transaction(
     """
 
     def described() -> tuple[int, TransactionView]:
-        found = client.ask(
-            find_transaction_coordinator_request(transactional_id), version_max=FIND_ONE_VERSION_MAX
-        )
-        code = found.error_code
-        kind = "transactionalId"
-        raise_for(code, coordinator_refusal(code, kind, transactional_id, "TRANSACTION"))
+        coordinator = _coordinator(client, transactional_id)
         request = describe_transaction_request(transactional_id)
-        view = transaction_view(client.ask_broker(found.node_id, request))
+        view = transaction_view(client.ask_broker(coordinator, request))
         if isinstance(view, ErrorCode):
             raise answered(view)
-        return found.node_id, view
+        return coordinator, view
 
     return client.insist(described, COORDINATOR_MOVES)
+
+
+def fence(client: ClusterClient, transactional_id: str) -> None:
+    """Have the coordinator of a transactional id end what is open, and fence its producer.
+
+    Raises:
+        KafkaError: its answer.
+        ToolFailure: it does not answer, or cannot end the transaction before the timeout.
+    """
+    # Source: FenceProducersHandler.java.
+    request = fence_request(transactional_id, client.settings.request_timeout_ms)
+
+    def fenced() -> None:
+        answer = client.ask_broker(_coordinator(client, transactional_id), request)
+        code = ErrorCode(answer.error_code)
+        if code and code not in _FENCE_LATER:
+            why = _MAY_NOT_FENCE.get(code, "unexpected error")
+            asked = f"InitProducerId request for transactionalId `{transactional_id}`"
+            raise KafkaError(code, f"{asked} failed due to {why}")
+        raise_for(code)
+
+    client.insist(fenced, _FENCE_LATER)
+
+
+def _coordinator(client: ClusterClient, transactional_id: str) -> int:
+    found = client.ask(
+        find_transaction_coordinator_request(transactional_id), version_max=FIND_ONE_VERSION_MAX
+    )
+    code = found.error_code
+    raise_for(code, coordinator_refusal(code, "transactionalId", transactional_id, "TRANSACTION"))
+    return found.node_id
 
 
 def describe_producers(

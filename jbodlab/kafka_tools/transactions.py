@@ -1,4 +1,4 @@
-"""``kafka-transactions``: lists and describes transactions, finds and aborts those that hang.
+"""``kafka-transactions``: lists and describes transactions, aborts those that hang or are open.
 
 Source: TransactionsCommand.java.
 """
@@ -34,6 +34,7 @@ from jbodlab.kafka_tools.transaction_questions import (
     abort,
     describe_producers,
     describe_transaction,
+    fence,
     list_transactions,
 )
 from protocol.admin.transactions import (
@@ -122,6 +123,13 @@ def _abort(client: ClusterClient, words: Words, report: Report) -> None:
             coordinator_epoch=coordinator_epoch,
         )
     report.note("aborted", {**tp._asdict(), "producer_id": producer_id, "producer_epoch": epoch})
+
+
+def _force_terminate(client: ClusterClient, words: Words, report: Report) -> None:
+    transactional_id = words.value("transactionalId")
+    with _failing(f"Failed to force terminate transactionalId `{transactional_id}`"):
+        fence(client, transactional_id)
+    report.note("terminated", {"transactional_id": transactional_id})
 
 
 def _open_at(client: ClusterClient, tp: TopicPartition, offset: int) -> OpenTransaction:
@@ -221,13 +229,15 @@ _COMMANDS: Final = {
     "describe-producers": _describe_producers,
     "abort": _abort,
     "find-hanging": _find_hanging,
+    "forceTerminateTransaction": _force_terminate,
 }
 TOOL: Final = Tool(
     name="kafka-transactions",
     client_id="transactions-tool",
     summary=(
-        "Show transactions, find and abort what hangs.\n"
-        "Commands: list, describe, describe-producers, abort, find-hanging.\n"
+        "Show transactions, find and abort what hangs, end what is open.\n"
+        "Commands: list, describe, describe-producers, abort, find-hanging,"
+        " forceTerminateTransaction.\n"
     ),
     options=OPTIONS,
     run=_run,

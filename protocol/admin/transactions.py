@@ -18,6 +18,7 @@ from protocol.messages.coordinators import FindCoordinatorRequest
 from protocol.messages.producer_ids import (
     DescribeProducersRequest,
     DescribeProducersResponse,
+    InitProducerIdRequest,
     TopicRequest,
 )
 from protocol.messages.transactions import (
@@ -203,6 +204,19 @@ def abort_request(
                 coordinator_epoch=coordinator_epoch,
             )
         ]
+    )
+
+
+def fence_request(transactional_id: str, timeout_ms: int) -> InitProducerIdRequest:
+    """Ask the coordinator of a transactional id to end what is open and to begin anew.
+
+    Its producer is fenced; ``timeout_ms`` is that of the id's transactions from then on.
+    """
+    return InitProducerIdRequest(
+        transactional_id=transactional_id,
+        transaction_timeout_ms=timeout_ms,
+        enable2_pc=False,
+        keep_prepared_txn=False,
     )
 
 

@@ -20,7 +20,7 @@ from tests.integration.hanging_transactions import (
     plant_hanging_transaction,
 )
 from tests.integration.labs import Lab
-from tests.kafka_tools.both import Both
+from tests.kafka_tools.both import JAVA, OURS, Both
 from tests.kafka_tools.tools import KafkaTools, Printed
 
 TOOL: Final = "kafka-transactions"
@@ -165,17 +165,29 @@ def test_our_command_shows_what_kafkas_of_either_release_shows(
     ongoing.abort_transaction(DEADLINE_S)
 
 
+@pytest.mark.parametrize("side", [JAVA, OURS])
 def test_a_transaction_is_terminated_from_outside_and_its_producer_fenced(
-    tools: KafkaTools, topic: str, ongoing: Producer
+    tools: KafkaTools, topic: str, ongoing: Producer, tmp_path: Path, side: str
 ):
-    if tools.release.startswith("3."):
+    is_since_4 = not tools.release.startswith("3.")
+    if side == JAVA and not is_since_4:
         pytest.skip("kafka-transactions terminates since 4.1")
-    printed = tools.run(f"{TOOL} forceTerminateTransaction --transactionalId {topic}")
-    assert (printed.code, printed.err) == (0, "")
-    assert state_of(tools, topic) == "Empty", "the id began anew after the abort"
+    both = Both(tools, lambda _broker: [], tmp_path)
+    command = f"{TOOL} forceTerminateTransaction"
+    printed = (tools.run if side == JAVA else both.ours)(f"{command} --transactionalId {topic}")
+    assert printed == Printed(0, "", "")
+    described = tools.run(f"{TOOL} describe --transactional-id {topic}").lines[-1].split()
+    # The id began anew after the abort; the timeout is the client's request.timeout.ms.
+    assert described[4:6] == ["Empty", "30000"]
     with pytest.raises(KafkaException) as caught:
         ongoing.commit_transaction(DEADLINE_S)
     assert caught.value.args[0].fatal()
+    if is_since_4:
+        patient = both.write("request.timeout.ms=1000000\ndefault.api.timeout.ms=1000001\n")
+        refused = f"{TOOL} --command-config {patient} forceTerminateTransaction"
+        ours, java = (run(f"{refused} --transactionalId {topic}") for run in (both.ours, tools.run))
+        assert (ours.code, ours.out) == (java.code, java.out) == (1, ""), "a timeout too long"
+        assert java.err == ours.err.strip() + ". Enable debug logging for additional detail.\n"
 
 
 def test_transactions_of_kafkas_own_producer_are_committed(lab: Lab, tools: KafkaTools, topic: str):

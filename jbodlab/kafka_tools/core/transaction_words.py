@@ -32,6 +32,11 @@ OPTIONS: Final = (
     Option("topic", "abort, describe-producers, find-hanging: the topic.", "name"),
     Option("transactional-id", "describe: the transactional id.", "id"),
     Option(
+        "transactionalId",
+        "forceTerminateTransaction (4.1): the transactional id; its producer is fenced.",
+        "id",
+    ),
+    Option(
         "transactional-id-pattern",
         "list: only ids that this regular expression of RE2 matches as a whole (4.1).",
         "pattern",
@@ -47,12 +52,14 @@ COMMANDS: Final = {
         *("producer-id", "producer-epoch", "coordinator-epoch"),
     ),
     "find-hanging": ("broker-id", "max-transaction-timeout", "topic", "partition"),
+    "forceTerminateTransaction": ("transactionalId",),
 }
 """With the options of each."""
 _REQUIRED: Final = {
     "describe": ("transactional-id",),
     "describe-producers": ("topic", "partition"),
     "abort": ("topic", "partition"),
+    "forceTerminateTransaction": ("transactionalId",),
 }
 
 

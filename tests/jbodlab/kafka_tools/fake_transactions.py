@@ -12,6 +12,8 @@ from protocol.messages.coordinators import FindCoordinatorRequest, FindCoordinat
 from protocol.messages.producer_ids import (
     DescribeProducersRequest,
     DescribeProducersResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
     PartitionResponse,
     ProducerState,
     TopicResponse,
@@ -52,6 +54,10 @@ class FakeTransactions:
     """The broker asked, the partition, the producer id."""
     refusals: list[ErrorCode] = field(default_factory=list[ErrorCode])
     """Of the next questions for a coordinator, and of the next markers."""
+    fenced: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    """Transactional ids that began anew, with the timeout of their transactions."""
+    fence_refusals: list[ErrorCode] = field(default_factory=list[ErrorCode])
+    """Of the next ones that are to begin anew."""
 
     def offer(self, cluster: FakeCluster) -> None:
         for kind, reply in (
@@ -60,6 +66,7 @@ class FakeTransactions:
             (DescribeTransactionsRequest, self._describe),
             (DescribeProducersRequest, self._producers),
             (WriteTxnMarkersRequest, self._markers),
+            (InitProducerIdRequest, self._fence),
         ):
             cluster.replies[kind] = reply
 
@@ -71,6 +78,13 @@ class FakeTransactions:
         return FindCoordinatorResponse(
             error_code=self._refusal(), error_message=None, node_id=COORDINATOR, host="h", port=1
         )
+
+    def _fence(self, broker: int, request: Any) -> Any:
+        assert (broker, request.producer_id, request.producer_epoch) == (COORDINATOR, -1, -1)
+        code = self.fence_refusals.pop(0) if self.fence_refusals else ErrorCode.NONE
+        if code is ErrorCode.NONE:
+            self.fenced.append((request.transactional_id, request.transaction_timeout_ms))
+        return InitProducerIdResponse(error_code=code, producer_epoch=1)
 
     def _list(self, broker: int, request: Any) -> Any:
         wanted = set(request.producer_id_filters)

@@ -165,6 +165,44 @@ def test_a_refused_abort_says_of_what(cluster: FakeCluster, transactions: FakeTr
     )
 
 
+def test_an_id_is_fenced_once_its_transaction_has_ended(
+    cluster: FakeCluster, transactions: FakeTransactions
+):
+    transactions.fence_refusals = [
+        ErrorCode.CONCURRENT_TRANSACTIONS,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ]
+    command = f"{TOOL} forceTerminateTransaction --transactionalId pay"
+    result = run(cluster, command)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    assert transactions.fenced == [("pay", 30_000)]
+    assert document(run(cluster, f"{command} --json"))["terminated"] == {"transactional_id": "pay"}
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        (ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "cluster authorization failure"),
+        (
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+            "transactional ID authorization failure",
+        ),
+        (ErrorCode.INVALID_TRANSACTION_TIMEOUT, "unexpected error"),
+    ],
+)
+def test_who_may_not_fence_an_id_is_told_why(
+    cluster: FakeCluster, transactions: FakeTransactions, code: ErrorCode, why: str
+):
+    transactions.fence_refusals = [code]
+    result = run(cluster, f"{TOOL} forceTerminateTransaction --transactionalId pay")
+    assert (result.exit_code, result.stdout, transactions.fenced) == (1, "", [])
+    assert result.stderr == (
+        "Failed to force terminate transactionalId `pay`: InitProducerId request for "
+        f"transactionalId `pay` failed due to {why}\n"
+    )
+
+
 @pytest.mark.usefixtures("transactions")
 @pytest.mark.parametrize(
     "words", ["--topic nope", "--topic nope --partition 0", "--topic nope --broker-id 1"]

@@ -23,6 +23,7 @@ def words(line: str) -> Words:
         "describe-producers --topic a --partition 0 --broker-id 1",
         "abort --topic a --partition 0 --start-offset 5",
         "find-hanging --topic a",
+        "forceTerminateTransaction --transactionalId a",
     ],
 )
 def test_each_command_takes_its_options(line: str):
@@ -38,12 +39,13 @@ def test_each_command_takes_its_options(line: str):
         (
             "nope",
             "invalid choice: 'nope' (choose from 'list', 'describe', 'describe-producers', "
-            "'abort', 'find-hanging')",
+            "'abort', 'find-hanging', 'forceTerminateTransaction')",
         ),
         ("list more", "unrecognized arguments: 'more'"),
         ("list --topic a", "unrecognized arguments: '--topic'"),
         ("describe", "argument --transactional-id is required"),
         ("abort --topic a", "argument --partition is required"),
+        ("forceTerminateTransaction", "argument --transactionalId is required"),
     ],
 )
 def test_what_makes_no_sense_is_refused(line: str, text: str):
