@@ -7,7 +7,10 @@ from types import ModuleType
 from typing import Final, cast
 
 from simulation.contracts.broker import (
+    answering,
+    answers,
     control,
+    deleting,
     engine,
     fetching,
     following,
@@ -20,6 +23,7 @@ from simulation.contracts.broker import (
     placing,
     rebuilding,
     serving,
+    throttling,
     waiting,
     written_down,
 )
@@ -75,9 +79,11 @@ from simulation.contracts.logs import (
     verifications,
     verifying,
 )
-from simulation.contracts.storage import durable, opened
+from simulation.contracts.storage import durable, opened, reading
 
 _MODULES: Final = (
+    answering,
+    answers,
     appending,
     asked_elections,
     assigning,
@@ -94,6 +100,7 @@ _MODULES: Final = (
     consumer_lives,
     control,
     controller_steps,
+    deleting,
     durable,
     elections,
     engine,
@@ -119,6 +126,7 @@ _MODULES: Final = (
     placing,
     producer_memory,
     producers,
+    reading,
     reassignments,
     rebalances,
     rebuilding,
@@ -131,6 +139,7 @@ _MODULES: Final = (
     tails,
     telling,
     throttles_of_moves,
+    throttling,
     topic_lives,
     topic_records,
     transaction_shard,

@@ -4,6 +4,8 @@ Source: FetchSession.scala, FetchSessionHandler.java (KIP-227), ReplicationQuota
 (KIP-73), RackAwareReplicaSelector.java (KIP-392).
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
@@ -70,6 +72,37 @@ def open_session(
     read = dict(zip(keys, context.parts, strict=True))
     wrong = [key for key, part in asked.items() if read.get(key) is not part]
     return f"{wrong} are not read as asked" if wrong else None
+
+
+@of_method(FetchSessions, "open")
+def open_anew(
+    sessions: Sessions,
+    head: FetchRequestHead,
+    parts: list[Any],
+    *,
+    forgotten: Iterable[SessionKey] = (),
+    now_ms: int,
+) -> Generator[None, Context, Broken]:
+    """Who asks in another leader epoch is told anew: it forgot what it was told before."""
+    session = sessions._sessions.get(head.session_id)  # noqa: SLF001 -- nothing public has it
+    is_full = session is None or head.session_epoch in {0, -1}
+    before = (
+        {} if session is None or is_full else {key: row.part for key, row in session.rows.items()}
+    )
+    try:
+        yield
+    except KafkaError:
+        return None
+    dropped = set(forgotten)
+    for part in parts:
+        key = session_key(part.tp, part.topic_id)
+        known = before.get(key)
+        if session is None or known is None or key in dropped or key not in session.rows:
+            continue
+        told = session.rows[key].high_watermark
+        if known.current_leader_epoch != part.current_leader_epoch and told != -1:
+            return f"{part.tp} of {part.current_leader_epoch} was told {told} before: {known}"
+    return None
 
 
 @of_method(FetchContext, "answer")

@@ -3,6 +3,8 @@
 Source: ReplicaManager.scala handleLogDirFailure, KIP-112; how they come back is KIP-18's.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Mapping
@@ -20,6 +22,9 @@ from broker.core.hosted import (
     ReturnedReplicas,
     ReturnRule,
 )
+from broker.engine.control.loaded_log_dirs import LoadedLogDirs
+from broker.storage.log_dir import LogDir
+from broker.storage.recovery import LoadedLogDir
 from protocol.ids import ZERO_UUID, TopicPartition
 from simulation.contracts.contract import Broken, of_method
 
@@ -208,3 +213,28 @@ def accept_loss(
         if tp in accepted and offline.loss is not Loss.ACCEPTED:
             return f"{tp} is accepted as {offline}"
     return None
+
+
+@of_method(LoadedLogDirs, "_bring_back")
+def bring_back(
+    loaded: LoadedLogDirs, log_dir: LogDir, found: LoadedLogDir, rule: ReturnRule
+) -> Generator[None, ReturnedReplicas, Broken]:
+    """A log of no known replica is kept where nobody ever named what its log dir holds.
+
+    Elsewhere it is nobody's: its replica was deleted while its log dir was away.
+    """
+    state, hosted = loaded._state, loaded._state.hosted  # noqa: SLF001 -- nothing public has it
+    if state.control_turn.locked():
+        return None
+    is_unread = state.log_dir_states.is_unread(log_dir.path)
+    unknown = [
+        log.topic_partition
+        for log in found.logs
+        if not log.is_future
+        if hosted.state_of(log.topic_partition) is HostedState.ABSENT
+        if hosted.idle_replica(log.topic_partition) is None
+        if log.topic_partition not in hosted._deleted  # noqa: SLF001 -- as above
+    ]
+    returned = yield
+    wrong = [tp for tp in unknown if (tp in returned.strays) is is_unread]
+    return f"{log_dir.path}, unread: {is_unread}: {wrong} of {returned}" if wrong else None

@@ -22,6 +22,7 @@ from broker.core.future_log import (
 from broker.core.hosted import HostedState, ReplicaView
 from broker.core.log_dirs import LogDirStates
 from broker.engine.move.moves import Moves
+from broker.engine.move.moving import MovingLog
 from broker.engine.replica import Replica
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -236,3 +237,20 @@ def mover_index(tp: TopicPartition, mover_count: int) -> Generator[None, int, Br
         code -= 2**32
     wanted = 0 if code == -(2**31) else abs(code) % mover_count
     return None if index == wanted else f"{tp} is copied by {index} of {mover_count}, not {wanted}"
+
+
+@of_method(MovingLog, "truncate")
+def truncate(moving: MovingLog) -> Generator[None, None, Broken]:
+    """What is copied on is the begin of its log: no longer, and of the same last leader epoch."""
+    yield
+    log, partition = moving._future.log, moving._replica.partition  # noqa: SLF001 -- as above
+    if moving.move.state is not MoveState.COPYING or log is None:
+        return None
+    copied, end = log.positions, log.positions.log_end_offset
+    is_within = partition.log_start_offset < end <= partition.log_end_offset
+    if end > partition.next_offset:
+        return f"{moving.tp} goes on at {partition.next_offset}, its copy at {end}"
+    if not is_within or end <= copied.log_start_offset:
+        return None
+    epochs = (copied.epochs.epoch_at(end - 1), partition.epochs.epoch_at(end - 1))
+    return None if epochs[0] == epochs[1] else f"{moving.tp} before {end}: epochs {epochs}"

@@ -56,6 +56,18 @@ def _not_durable_of(log: PartitionLog) -> Broken:
     return not_durable(log.segments, log.recovery_point, log.log_end_offset)
 
 
+def _comes_back(log: PartitionLog) -> Broken:
+    """Say what a power cut would bring back behind the end of a log that was cut."""
+    tree = tree_of(log.segments[0].directory.files.disk)
+    for segment in () if tree is None else log.segments:
+        assert tree is not None
+        name = segment.files.name(LOG_SUFFIX)
+        kept = durable(tree, name)
+        if kept is not None and len(kept) > segment.size_bytes and not is_spoilt(tree, name):
+            return f"{name} has {segment.size_bytes} bytes, after a power cut {len(kept)}"
+    return None
+
+
 @of_function(shutdown.write_recovery_points)
 def write_recovery_points(
     disk: Disk, logs: Mapping[TopicPartition, PartitionLog]
@@ -67,14 +79,14 @@ def write_recovery_points(
 
 @of_method(PartitionLog, "flush")
 def flush(log: PartitionLog, *, now_ms: int | None = None) -> Generator[None, None, Broken]:
-    """A log that is flushed is durable up to its end."""
+    """A log that is flushed is durable up to its end, and ends there after a power cut, too."""
     is_deleted = log._deleted  # noqa: SLF001 -- nothing public has it
     yield
     if is_deleted:
         return None
     if log.recovery_point < log.log_end_offset:
         return f"{log.name} ends at {log.log_end_offset}, durable up to {log.recovery_point}"
-    return _not_durable_of(log)
+    return _not_durable_of(log) or _comes_back(log)
 
 
 @of_method(PartitionLog, "flush_sealed")
@@ -163,7 +175,9 @@ def close_log_dir(
         return None
     for log in logs.values():
         is_whole = log._deleted or log.recovery_point == log.log_end_offset  # noqa: SLF001 -- as above
-        broken = _not_durable_of(log) if is_whole else f"{log.name}: {log.recovery_point}"
+        broken = f"{log.name}: {log.recovery_point}"
+        if is_whole:
+            broken = _not_durable_of(log) or (None if log._deleted else _comes_back(log))  # noqa: SLF001
         if broken is not None:
             return broken
     is_marked = durable(tree, CLEAN_SHUTDOWN_FILE) is not None

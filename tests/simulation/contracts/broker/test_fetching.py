@@ -1,5 +1,7 @@
 """What the contracts of fetch sessions and throttles say of wrong rules."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -41,6 +43,20 @@ def make_one() -> int:
     return make(FetchSessions(), part(0))
 
 
+def open_in_another_epoch() -> None:
+    sessions: FetchSessions[Part] = FetchSessions()
+    session_id = make(sessions, part(0), part(1))
+    go_on(sessions, session_id, 1, part(0)._replace(current_leader_epoch=1))
+
+
+def remembers_what_it_told(sessions: Any, head: Any, *asked: Any, **how: Any) -> Any:
+    context = OPEN(sessions, head, *asked, **how)
+    for session in sessions._sessions.values():
+        for row in session.rows.values():
+            row.high_watermark = 0
+    return context
+
+
 def leaves_all_out(context: FetchContext[Part], results: list[Result]) -> Any:
     return (1, EMPTY) if context.is_incremental else ANSWER(context, results)
 
@@ -70,6 +86,7 @@ WRONG_RULES: Final[list[tuple[str, Callable[..., object], Callable[[], object]]]
     ("FetchSessions.open", reads(part(1)), open_two),
     ("FetchSessions.open", reads(part(0, 5), part(1)), lambda: open_two(forget=True)),
     ("FetchSessions.open", opens_another, make_one),
+    ("FetchSessions.open", remembers_what_it_told, open_in_another_epoch),
     ("FetchContext.answer", leaves_all_out, lambda: answer(Result(records_size_bytes=8))),
     (
         "FetchContext.answer",

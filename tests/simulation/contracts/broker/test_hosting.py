@@ -1,8 +1,12 @@
 """What the contracts of the table of partitions say of wrong rules."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -17,6 +21,7 @@ from broker.core.hosted import (
     ReturnedReplicas,
     ReturnRule,
 )
+from broker.engine.control.loaded_log_dirs import LoadedLogDirs
 from tests.broker.core.test_hosted import ID, T0, T1, Hosted, Idle, table
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
@@ -113,3 +118,31 @@ def lost() -> HostedPartitions[Hosted, Idle]:
     hosted.on_log_dir_returned("/d1", {}, ReturnRule())
     assert hosted.offline_replica(T0) == OfflineReplica(ID, "/d1", Loss.REBUILD)
     return hosted
+
+
+def told_back(*, is_unread: bool, is_stray: bool) -> list[str]:
+    """Return what is told when a log of a replica that nobody knows comes back."""
+    loaded: Any = object.__new__(LoadedLogDirs)
+    states = SimpleNamespace(is_unread=answers(is_unread))
+    loaded._state = SimpleNamespace(
+        hosted=table(), log_dir_states=states, control_turn=asyncio.Lock()
+    )
+    log_dir: Any = SimpleNamespace(path="/d1")
+    log = SimpleNamespace(topic_partition=T0, is_future=False)
+    found: Any = SimpleNamespace(logs=[log])
+
+    async def brings_back(*_: object) -> ReturnedReplicas:
+        return ReturnedReplicas((), (), (T0,) if is_stray else ())
+
+    def use() -> None:
+        asyncio.run(loaded._bring_back(log_dir, found, ReturnRule()))
+
+    return told_of(brings_back, "LoadedLogDirs._bring_back", use)
+
+
+@pytest.mark.parametrize("is_unread", [True, False])
+@pytest.mark.parametrize("is_stray", [True, False])
+def test_a_log_of_no_known_replica_is_kept_where_nobody_named_what_there_is(
+    *, is_unread: bool, is_stray: bool
+) -> None:
+    assert bool(told_back(is_unread=is_unread, is_stray=is_stray)) is (is_unread is is_stray)

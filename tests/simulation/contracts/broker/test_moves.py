@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Final
@@ -21,7 +22,10 @@ from broker.core.future_log import (
     decide_copy_error,
     mover_index,
 )
+from broker.core.leader_epochs import LeaderEpochs
+from broker.core.log_positions import LogPositions
 from broker.engine.move.moves import Moves
+from broker.engine.move.moving import MovingLog
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.core.test_future_log import decide, online
@@ -143,3 +147,33 @@ def test_a_wrong_rule_is_told_and_the_right_one_is_not(
 ) -> None:
     assert told_of(None, rule, use) == []
     assert told_of(wrong, rule, use)
+
+
+def told_truncated(copied_to: int, epoch: int, state: MoveState = MoveState.COPYING) -> list[str]:
+    """Return what is told of a copy of a log from 0 to 10, of epoch 4 from 5 on."""
+    moving: Any = object.__new__(MovingLog)
+    own, copy = LogPositions(), LogPositions()
+    own.next_offset = own.log_end_offset = 10
+    copy.log_end_offset = copied_to
+    own.epochs = LeaderEpochs([(3, 0), (4, 5)])
+    copy.epochs = LeaderEpochs([(epoch, 0)])
+    moving._future = SimpleNamespace(
+        log=SimpleNamespace(positions=copy), move=SimpleNamespace(state=state)
+    )
+    moving._replica = SimpleNamespace(tp=TopicPartition("orders", 0), partition=own)
+
+    async def nothing(_: object) -> None:
+        return None
+
+    return told_of(nothing, "MovingLog.truncate", lambda: asyncio.run(moving.truncate()))
+
+
+@pytest.mark.parametrize(
+    ("copied_to", "epoch", "is_told"),
+    [(5, 3, False), (6, 3, True), (10, 4, False), (11, 4, True), (0, 2, False)],
+)
+def test_a_copy_that_goes_on_is_the_begin_of_its_log(
+    copied_to: int, epoch: int, *, is_told: bool
+) -> None:
+    assert bool(told_truncated(copied_to, epoch)) is is_told
+    assert not told_truncated(copied_to, epoch, MoveState.TRUNCATING)

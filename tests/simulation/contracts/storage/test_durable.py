@@ -23,6 +23,7 @@ from tests.simulation.contracts.wrong_rules import answers, told_of
 
 Wrong = Callable[..., Any]
 CONFIG: Final = Config(segment_bytes=900)
+FLUSH: Final = PartitionLog.flush
 TRUNCATE: Final = PartitionLog.truncate_to
 
 
@@ -53,6 +54,18 @@ def cut() -> None:
     whole.truncate_to(7)
 
 
+def forgets_its_cut(log: PartitionLog, **_: object) -> None:
+    log._sync.is_due = False
+    FLUSH(log)
+
+
+def flush_what_was_cut() -> None:
+    whole = log()
+    whole.flush()
+    whole.truncate_to(11)
+    whole.flush()
+
+
 def write() -> None:
     disk = MemoryDisk()
     write_recovery_points(disk, {ORDERS: filled_log(disk, 12, CONFIG)})
@@ -69,6 +82,7 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("shutdown.write_recovery_points", marks_all, write),
     ("PartitionLog.flush", answers(None), lambda: log().flush()),
     ("PartitionLog.flush", marks, lambda: log().flush()),
+    ("PartitionLog.flush", forgets_its_cut, flush_what_was_cut),
     ("PartitionLog.flush_sealed", answers(None), lambda: log().flush_sealed()),
     ("PartitionLog.flush_sealed", marks, lambda: log().flush_sealed()),
     ("PartitionLog.truncate_to", keeps_the_recovery_point, cut),

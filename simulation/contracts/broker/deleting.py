@@ -1,0 +1,151 @@
+"""What is promised of deleted records, and of what a log leaves when it goes or moves.
+
+What is deleted does not come back, what is not committed is not deleted, and nothing that was true
+of a log is taken for true of the one in its place.
+Source: Partition.scala deleteRecordsOnLeader, LogManager.scala cleanupLogs, asyncDelete and
+replaceCurrentWithFutureLog; KIP-107, KIP-113.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+
+from broker.core.leader_epochs import EpochEntry
+from broker.core.log_dirs import LogDirFailed
+from broker.core.log_positions import LogPositions
+from broker.core.retention import RetentionLimits
+from broker.engine.control.failures import Failures
+from broker.engine.hosted_log import HostedLog
+from broker.engine.log.deletions import Deletions
+from broker.engine.log.retention import Retention
+from broker.engine.move.moving import MovingLog
+from broker.engine.replica import Replica
+from broker.storage.checkpoints import (
+    LOG_START_OFFSET_CHECKPOINT,
+    CorruptCheckpoint,
+    parse_offsets,
+)
+from broker.storage.files import LogDirFiles
+from broker.storage.partition_log import PartitionLog
+from protocol.configs.topic import TopicConfig
+from protocol.ids import TopicPartition
+from protocol.ports import Disk
+from simulation.contracts.contract import Broken, of_method
+from simulation.contracts.storage.disks import durable, is_spoilt, tree_of
+
+
+def kept_log_start(disk: Disk, tp: TopicPartition, files: PartitionLog) -> int | None:
+    """Return where a log is sure to begin after a power cut; None where nobody can tell."""
+    tree = tree_of(disk)
+    if tree is None or is_spoilt(tree, LOG_START_OFFSET_CHECKPOINT):
+        return None
+    try:
+        written = parse_offsets(durable(tree, LOG_START_OFFSET_CHECKPOINT) or b"")
+    except CorruptCheckpoint:
+        return None
+    return max(written.get(tp, 0), files.segments[0].base_offset)
+
+
+@of_method(Replica, "_on_log_start_written")
+def on_log_start_written(
+    replica: Replica, written: asyncio.Future[bool]
+) -> Generator[None, None, Broken]:
+    """A deletion counts when a power cut does not bring back what was deleted."""
+    yield
+    if replica.log_start_write is not None or replica.is_ended or not written.result():
+        return None
+    start = replica.partition.log_start_offset
+    kept = kept_log_start(replica.log.dir.disk, replica.tp, replica.log.files)
+    if kept is None or kept >= start:
+        return None
+    return f"{replica.tp} begins at {start}, after a power cut at {kept}"
+
+
+@of_method(MovingLog, "_point_to_promoted")
+def point_to_promoted(
+    moving: MovingLog, source: object, written_epochs: list[EpochEntry]
+) -> Generator[None, None, Broken]:
+    """A log that has moved begins where it did, and is as compacted as it was.
+
+    Each log dir writes down for itself where its logs begin, and how far they are compacted.
+    """
+    replica, state = moving._replica, moving._state  # noqa: SLF001 -- nothing public has it
+    is_kept = replica.log_start_write is None
+    start = replica.partition.log_start_offset if is_kept else replica.kept_log_start
+    cleaned = state.cleaner_offsets.get(replica.log_dir, replica.tp)
+    before = replica.log_dir
+    yield
+    kept = kept_log_start(replica.log.dir.disk, replica.tp, replica.log.files)
+    if kept is not None and kept < start:
+        return f"{replica.tp} moved to {replica.log_dir}, begins at {start}, written is {kept}"
+    offsets = state.cleaner_offsets
+    there = (offsets.get(before, replica.tp), offsets.get(replica.log_dir, replica.tp))
+    if there != (None, cleaned):
+        return f"{replica.tp} is compacted up to {cleaned}, after its move known is {there}"
+    return None
+
+
+@of_method(Deletions, "_rename")
+def rename(
+    deletions: Deletions,
+    tp: TopicPartition,
+    log: HostedLog[LogPositions],
+    name: str,
+    then: object,
+) -> Generator[None, asyncio.Future[None], Broken]:
+    """Of a log that goes nobody says any more how far it is compacted."""
+    offsets = deletions._state.cleaner_offsets  # noqa: SLF001 -- as above
+    try:
+        yield
+    except LogDirFailed:
+        return None
+    known = offsets.get(log.log_dir, tp)
+    return None if known is None else f"{name} in {log.log_dir}: {tp} is compacted up to {known}"
+
+
+@of_method(Failures, "on_log_dir_failed")
+def on_log_dir_failed(failures: Failures, failure: LogDirFailed) -> Generator[None, None, Broken]:
+    """What was true of the logs of a log dir is not known of those that it comes back with."""
+    state, path = failures.state, failure.log_dir
+    yield
+    left = state.cleaner_offsets.offsets_of(path) or state.cleaner_offsets.uncleanable(path)
+    if left or state.rebuilds.view(path) is not None:
+        return f"{path} failed; still known: {left}, {state.rebuilds.view(path)}"
+    return None
+
+
+@of_method(Retention, "_limits")
+def limits(
+    _: Retention, replica: Replica, config: TopicConfig
+) -> Generator[None, RetentionLimits, Broken]:
+    """Retention lets nothing go that is not committed."""
+    told = yield
+    committed = replica.partition.high_watermark
+    if told.high_watermark > committed:
+        return f"{replica.tp} has {committed} committed, {told.high_watermark} may go"
+    if told.log_start_offset > replica.partition.log_start_offset:
+        return f"{replica.tp} begins at {replica.partition.log_start_offset}: {told}"
+    is_of_topic = told.retention_ms == config.retention_ms
+    is_of_topic = is_of_topic and told.retention_bytes == config.retention_bytes
+    return None if is_of_topic else f"{told} of {replica.tp}, its topic has {config}"
+
+
+@of_method(Retention, "look")
+def look(retention: Retention, replica: Replica) -> Generator[None, object, Broken]:
+    """Of a log that is copied or compacted nothing goes meanwhile."""
+    pauses = retention._state.cleaning_pauses  # noqa: SLF001 -- as above
+    is_paused = pauses.is_paused(replica.tp)
+    yield
+    return f"{replica.tp} is looked at while it moves" if is_paused else None
+
+
+@of_method(LogDirFiles, "close_below")
+def close_below(files: LogDirFiles, dir_name: str) -> Generator[None, None, Broken]:
+    """What is forgotten of one log is forgotten of no other: theirs is still to be synced."""
+    others = [name for name in files._unsynced if name.partition("/")[0] != dir_name]  # noqa: SLF001
+    yield
+    left = list(files._unsynced)  # noqa: SLF001 -- as above
+    return None if left == others else f"{dir_name} is closed: {left} are unsynced, not {others}"

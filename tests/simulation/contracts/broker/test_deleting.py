@@ -1,0 +1,204 @@
+"""What the contracts of deletions, and of logs that go or move, say of wrong rules."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, Final
+
+import pytest
+
+from broker.core.cleaner_offsets import CleanerOffsets
+from broker.core.future_log import CleaningPauses
+from broker.core.rebuild_throttle import RebuildThrottle
+from broker.core.retention import RetentionLimits
+from broker.engine.control.failures import Failures
+from broker.engine.log.deletions import Deletions
+from broker.engine.log.retention import Retention
+from broker.engine.move.moving import MovingLog
+from broker.engine.replica import Replica
+from broker.storage.files import LogDirFiles
+from broker.storage.memory_disk import MemoryDisk
+from broker.storage.shutdown import write_log_start_offsets
+from jbodlab.worlds.scenario_files import load_plan
+from protocol.configs.topic import TopicConfig
+from tests.broker.storage.builders import ORDERS, filled_log
+from tests.simulation.contracts.broker.test_engine import is_well, told_by
+from tests.simulation.contracts.wrong_rules import answers, told_of
+
+DELETES: Final = "move-keeps-deleted-records-deleted"
+CANCELLED: Final = "move-is-cancelled-by-an-order-to-stay"
+RENAME: Final = Deletions._rename
+LIMITS: Final = Retention._limits
+NONE: Final = answers(None)
+
+
+def with_cleaned(log_dir: str = "/d1") -> CleanerOffsets:
+    offsets = CleanerOffsets()
+    offsets.put(log_dir, ORDERS, 7)
+    return offsets
+
+
+def replica_at(start: int, disk: MemoryDisk | None = None, path: str = "/d1") -> Any:
+    """A replica that begins somewhere in a log of twelve records."""
+    replica: Any = object.__new__(Replica)
+    replica.tp = ORDERS
+    replica.is_ended = False
+    replica.log_start_write, replica.kept_log_start = None, 0
+    replica.partition = SimpleNamespace(log_start_offset=start, high_watermark=9)
+    disk = disk or MemoryDisk()
+    log_dir = SimpleNamespace(disk=disk, path=path)
+    replica.log = SimpleNamespace(dir=log_dir, files=filled_log(disk, 12))
+    return replica
+
+
+def told_written(start: int, written: int, *, is_synced: bool = True) -> list[str]:
+    """Return what is told when a log's start counts as written down."""
+    replica = replica_at(start)
+    files = replica.log.files
+    write_log_start_offsets(replica.log.dir.disk, {ORDERS: files}, raised={ORDERS: written})
+    if not is_synced:
+        replica.log.dir.disk._tree.synced.clear()
+    done = SimpleNamespace(result=lambda: True)
+    rule = "Replica._on_log_start_written"
+    return told_of(NONE, rule, lambda: replica._on_log_start_written(done))
+
+
+def test_a_deletion_counts_when_it_outlives_a_power_cut() -> None:
+    assert not told_written(5, 5)
+    assert told_written(5, 4)
+    assert told_written(5, 5, is_synced=False)
+
+
+def told_moved(written: int, *, moves_offset: bool = True) -> list[str]:
+    """Return what is told when a log that begins at 5 moves from /d1 to /d2."""
+    replica, promoted = replica_at(5), replica_at(5, path="/d2").log
+    write_log_start_offsets(promoted.dir.disk, {ORDERS: promoted.files}, raised={ORDERS: written})
+    moving: Any = object.__new__(MovingLog)
+    offsets = with_cleaned()
+    moving._replica, moving._state = replica, SimpleNamespace(cleaner_offsets=offsets)
+
+    def moves(*_: object) -> None:
+        replica.log = promoted
+        if moves_offset:
+            offsets.move(ORDERS, "/d1", "/d2")
+
+    rule = "MovingLog._point_to_promoted"
+    return told_of(moves, rule, lambda: moving._point_to_promoted(None, []))
+
+
+def test_what_was_deleted_and_compacted_of_a_log_is_known_where_it_moves_to() -> None:
+    assert not told_moved(5)
+    assert told_moved(3)
+    assert told_moved(5, moves_offset=False)
+
+
+def forgets_nothing(deletions: Any, tp: Any, log: Any, *how: Any) -> Any:
+    known = deletions._state.cleaner_offsets.get(log.log_dir, tp)
+    renamed = RENAME(deletions, tp, log, *how)
+    deletions._state.cleaner_offsets.put(log.log_dir, tp, known or 0)
+    return renamed
+
+
+def test_who_remembers_how_far_a_log_that_goes_is_compacted_is_told() -> None:
+    assert is_well(CANCELLED)
+    told = told_by(load_plan(CANCELLED), "Deletions._rename", forgets_nothing)
+    assert told.startswith("Deletions._rename breaks its promise")
+
+
+def told_failed(*, forgets: bool) -> list[str]:
+    failures: Any = object.__new__(Failures)
+    states = SimpleNamespace(is_online=answers(False))
+    offsets, rebuilds = with_cleaned(), RebuildThrottle()
+    failures.state = SimpleNamespace(
+        log_dir_states=states, cleaner_offsets=offsets, rebuilds=rebuilds
+    )
+
+    def fails(*_: object) -> None:
+        if forgets:
+            offsets.log_dir_failed("/d1")
+
+    failure = SimpleNamespace(log_dir="/d1")
+    rule = "Failures.on_log_dir_failed"
+    return told_of(fails, rule, lambda: failures.on_log_dir_failed(failure))
+
+
+def test_nothing_is_known_of_the_logs_of_a_failed_log_dir() -> None:
+    assert not told_failed(forgets=True)
+    assert told_failed(forgets=False)
+
+
+def limits(**changes: int) -> RetentionLimits:
+    right = RetentionLimits(
+        high_watermark=9,
+        log_start_offset=2,
+        retention_ms=TopicConfig().retention_ms,
+        retention_bytes=-1,
+        now_ms=0,
+        deletes=True,
+    )
+    return replace(right, **changes)
+
+
+@pytest.mark.parametrize(
+    ("told", "is_wrong"),
+    [
+        (limits(), False),
+        (limits(high_watermark=12), True),
+        (limits(log_start_offset=3), True),
+        (limits(retention_ms=1), True),
+        (limits(retention_bytes=1), True),
+    ],
+)
+def test_retention_goes_by_what_is_committed_and_by_its_topic(
+    told: RetentionLimits, *, is_wrong: bool
+) -> None:
+    retention: Any = object.__new__(Retention)
+
+    def use() -> None:
+        retention._limits(replica_at(2), TopicConfig())
+
+    assert bool(told_of(answers(told), "Retention._limits", use)) is is_wrong
+
+
+def test_of_a_log_that_moves_nothing_goes_by_retention() -> None:
+    retention: Any = object.__new__(Retention)
+    pauses = CleaningPauses()
+    retention._state = SimpleNamespace(cleaning_pauses=pauses)
+
+    def use() -> None:
+        retention.look(replica_at(0))
+
+    assert not told_of(NONE, "Retention.look", use)
+    pauses.pause(ORDERS)
+    assert told_of(NONE, "Retention.look", use)
+
+
+def forgets_those_of_others(files: LogDirFiles, dir_name: str) -> None:
+    for name in [name for name in files._unsynced if name.startswith(dir_name)]:
+        del files._unsynced[name]
+
+
+def close() -> None:
+    files = LogDirFiles(MemoryDisk())
+    for name in ("orders-1", "orders-12"):
+        files.disk.make_dir(name)
+        files.replace(f"{name}/leader-epoch-checkpoint", b"")
+    files.close_below("orders-1")
+
+
+WRONG_RULES: Final[list[tuple[Callable[..., object] | None, bool]]] = [
+    (None, False),
+    (NONE, True),
+    (forgets_those_of_others, True),
+]
+
+
+@pytest.mark.parametrize(("wrong", "is_wrong"), WRONG_RULES)
+def test_what_is_closed_for_one_log_stays_for_others(
+    wrong: Callable[..., object] | None, *, is_wrong: bool
+) -> None:
+    assert bool(told_of(wrong, "LogDirFiles.close_below", close)) is is_wrong
