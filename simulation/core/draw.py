@@ -22,7 +22,7 @@ from simulation.core.draw_faults import (
     draw_faults,
     timed_steps,
 )
-from simulation.core.draw_journal import BREAKING, draw_journal
+from simulation.core.draw_journal import BREAKING, draw_journal, draw_losses
 from simulation.core.draw_judged import judged
 from simulation.core.draw_orders import APART, ORDER_KINDS, draw_orders, draw_quiet_deletion
 from simulation.core.draw_settings import Setting, settled
@@ -62,7 +62,8 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
     Args:
         seed: names the plan.
         streams: of this seed; drawn from are ``features``, ``topology``, ``workload``, ``orders``,
-            ``faults``, ``journal``, ``length``, ``judged`` and those that bear a feature's name.
+            ``faults``, ``journal``, ``journal_losses``, ``length``, ``judged`` and those that
+            bear a feature's name.
         length_s: of the story before the healing.
     """
     features = draw_features(streams("features"))
@@ -79,7 +80,8 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
     ]
     if Situation.JOURNAL_EDITS in features:
         spans: list[FaultSpan] = []
-        lanes.append(draw_journal(streams("journal"), scope))
+        edited = draw_journal(streams("journal"), scope)
+        lanes += [edited, draw_losses(streams("journal_losses"), ordered, edited)]
     else:
         spans = _faults(streams("faults"), scope, features)
         lanes += draw_situations(features, ordered, workloads, streams)

@@ -6,12 +6,14 @@ faults, and no orders that break something (``BREAKING``): everybody is heard.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
 
 from protocol.faults.model import CONTROLLER_NODE
 from simulation.core import actions
 from simulation.core.actions import Action, EditJournal
 from simulation.core.dice import Dice, chosen, skewed
+from simulation.core.draw_cluster import draw_topic
 from simulation.core.draw_faults import FaultScope, TimedAction
 from simulation.core.journal_edits import JournalEdit
 
@@ -53,6 +55,77 @@ def draw_journal(dice: Dice, scope: FaultScope) -> list[TimedAction]:
     return [TimedAction(copy_ms, copy), *(TimedAction(at_ms, action) for action in others)]
 
 
+def draw_losses(dice: Dice, scope: FaultScope, edited: Sequence[TimedAction]) -> list[TimedAction]:
+    """Draw orders that are decided after the copy and before the edit, which the journal may lose.
+
+    Some come again once the controller is back, as from somebody who does not find them done.
+
+    Args:
+        dice: chance.
+        scope: with those topics alone that orders may change.
+        edited: what ``draw_journal`` drew.
+    """
+    copy_ms, end_ms = edited[0].at_ms, edited[1].at_ms
+    if end_ms - copy_ms < _LOSS_MS_MIN:
+        return []
+    lost: list[TimedAction] = []
+    for kind in dice.sample(sorted(_LOSSES), _LOSSES_OF_A_STORY):
+        before, meanwhile, again = _LOSSES[kind](dice, scope)
+        lost += [TimedAction(dice.randint(0, copy_ms), each) for each in before]
+        # The last of it is answered, and with luck told, before the controller ends.
+        lost += [TimedAction(dice.randint(copy_ms + 20, end_ms - 100), each) for each in meanwhile]
+        back_ms = min(end_ms + skewed(dice, 200, 2_500), scope.length_ms)
+        lost += [TimedAction(back_ms, each) for each in again]
+    return sorted(lost, key=lambda each: each.at_ms)
+
+
+_Loss: TypeAlias = tuple[tuple[Action, ...], tuple[Action, ...], tuple[Action, ...]]
+"""What is asked before the copy, what between it and the edit, and what when all is back."""
+
+
+def _growth(dice: Dice, scope: FaultScope) -> _Loss:
+    topic = dice.choice(scope.cluster.topics)
+    grow = actions.AddPartitions(topic=topic.name, to=topic.partitions + 1)
+    return (), (grow,), (grow,)
+
+
+def _new_topic(dice: Dice, _scope: FaultScope) -> _Loss:
+    topic = draw_topic(dice, "lost")
+    return (), (topic,), (topic,) if dice.random() < 0.5 else ()
+
+
+def _deletion(dice: Dice, _scope: FaultScope) -> _Loss:
+    topic = draw_topic(dice, "deleted-since")
+    return (topic,), (actions.DeleteTopic(topic.name),), ()
+
+
+def _reassignment(dice: Dice, scope: FaultScope) -> _Loss:
+    return (), (_reassign(dice, scope),), ()
+
+
+def _return(dice: Dice, scope: FaultScope) -> _Loss:
+    """Have a replica taken away, and brought back after the copy."""
+    first = _reassign(dice, scope)
+    back = actions.Reassign(of=first.of, to=tuple(dice.sample(scope.cluster.broker_ids, 2)))
+    return (first,), (back,), ()
+
+
+def _reassign(dice: Dice, scope: FaultScope) -> actions.Reassign:
+    topic = dice.choice(scope.cluster.topics)
+    partition = f"{topic.name}-{dice.randint(0, topic.partitions - 1)}"
+    count = dice.randint(1, 2)
+    return actions.Reassign(of=partition, to=tuple(dice.sample(scope.cluster.broker_ids, count)))
+
+
+_LOSSES: Final[dict[str, Callable[[Dice, FaultScope], _Loss]]] = {
+    "growth": _growth,
+    "new topic": _new_topic,
+    "deletion": _deletion,
+    "reassignment": _reassignment,
+    "return": _return,
+}
+_LOSSES_OF_A_STORY: Final = 2
+_LOSS_MS_MIN: Final = 300
 _EDITS: Final[dict[JournalEdit, int]] = {
     "cut": 2,
     "damage": 2,

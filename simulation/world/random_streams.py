@@ -20,7 +20,7 @@ class RandomStreams:
         """Return the stream of a concern: the same one at every call.
 
         The names in use: ``schedule``, ``network``, ``faults``, ``disk:<node>:<path>``,
-        ``workload:<name>``, ``node:<name>:<start>``.
+        ``workload:<name>``, ``node:<name>:<start>``, ``compaction``.
         """
         stream = self._streams.get(name)
         if stream is None:

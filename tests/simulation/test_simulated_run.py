@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
+from controller.journal import COMPACT_BYTES_MIN
+from simulation.core.actions import EditJournal, Step
 from simulation.core.plan import ClusterPlan
 from simulation.core.plan_document import parse_plan, plan_text
-from simulation.simulated_run import plan_of_seed, replay_header, simulate, simulated_spec
-from tests.simulation.run.played import play
+from simulation.simulated_run import (
+    SMALL_JOURNAL_BYTES,
+    compact_bytes_min,
+    plan_of_seed,
+    replay_header,
+    simulate,
+    simulated_spec,
+)
+from simulation.world.random_streams import RandomStreams
+from tests.simulation.run.played import plan_of, play
 
 SEED = 3
 AIOKAFKA_SEED = 13
@@ -101,3 +112,12 @@ def test_one_seed_is_one_story() -> None:
     first = play(STEPS, brokers=3, rest=LOAD, seed=5)
 
     assert play(STEPS, brokers=3, rest=LOAD, seed=5) == first
+
+
+def test_half_of_the_worlds_compact_their_journal_but_where_a_hand_edits_it() -> None:
+    sizes = {COMPACT_BYTES_MIN, SMALL_JOURNAL_BYTES}
+    worlds = [RandomStreams(seed) for seed in range(20)]
+    plan = plan_of(STEPS)
+    assert {compact_bytes_min(plan, world) for world in worlds} == sizes
+    edited = replace(plan, steps=(*plan.steps, Step(action=EditJournal("cut"))))
+    assert {compact_bytes_min(edited, world) for world in worlds} == {COMPACT_BYTES_MIN}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import Any, NamedTuple
 
-from controller.core import catch_up, hearing
+from controller.core import catch_up, hearing, unknown_replicas
 from controller.core.decision import Decision
 from controller.core.effects import Answer
 from controller.core.events import Event, RequestArrived, Tick
@@ -145,12 +145,18 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
 
     A broker that is a replica by them is to delete nothing, nor is one that was a replica before.
     Where no leader tells of its Isr, those are in it that have the longest log of all replicas.
+    What no replica has any more was deleted since, and begins above what it may have come to.
     """
     deleting = {tp: None for tps in step.state.removed.values() for tp in tps}
     epochs = {tp: one.leader_epoch for tp, one, _ in partitions(step.state)}
     ids = {name: topic.topic_id for name, topic in step.state.topics.items()}
     claims = list(_claims(reports))
+    gone = [] if step.run.hearing_is_over else _gone(step.state, reports)
     yield
+    for tp in gone:
+        one = step.state.find(tp)
+        if one is not None and one.leader_epoch < epochs[tp] + lost:
+            return f"nobody has {tp} any more, lost are {lost}; it goes on as {one}"
     for tp, topic_id, replica in claims:
         one, before = step.state.find(tp), epochs.get(tp, NO_EPOCH)
         is_own = topic_id in {ZERO_UUID, ids.get(tp.topic)}
@@ -164,6 +170,29 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
         if one.leader_epoch > before and (shorter := _shorter(tp, one, reports)):
             return f"{shorter} are in the Isr of {tp}, and have not the longest log: {one}"
     return None
+
+
+def _gone(state: ClusterState, reports: Reports) -> list[TopicPartition]:
+    """Return what had a leader, and none of its replicas tells of."""
+    told = [tp for tp, _, _ in _claims(reports)]
+    return [
+        tp
+        for tp, one, _ in partitions(state)
+        if one.leader_epoch > NO_EPOCH and tp not in told and set(one.replicas) <= set(reports)
+    ]
+
+
+@of_function(unknown_replicas.first_leader_epoch)
+def first_leader_epoch(step: Step, tp: TopicPartition) -> Generator[None, int, Broken]:
+    """Who still has a replica that the journal lost hears of its next leader by a later epoch.
+
+    Later than what it goes on with, and than that by which it was told that nobody leads it.
+    """
+    own = {ZERO_UUID, step.state.topics[tp.topic].topic_id}
+    known = [found[tp] for found in step.state.unknown_replicas.values() if tp in found]
+    heard = [one.leader_epoch + 1 for one in known if one.topic_id in own]
+    epoch = yield
+    return None if epoch > max(heard, default=NO_EPOCH) else f"{tp} begins by {epoch}: {known}"
 
 
 def _shorter(tp: TopicPartition, one: Partition, reports: Reports) -> list[int]:

@@ -13,9 +13,7 @@ from controller.core.effects import DisconnectBroker, Send
 from controller.core.events import Event
 from controller.core.machine import Machine
 from controller.core.state import ClusterState, Partition
-from protocol.ids import (
-    TopicPartition,
-)
+from protocol.ids import NO_LEADER, TopicPartition
 from simulation.contracts.contract import Broken, of_method
 from simulation.contracts.controller.cluster_facts import alive, live, partitions
 
@@ -30,11 +28,15 @@ def everyone_is_told(machine: Machine, _: Event, _now_ms: int) -> Generator[None
         return None
     told = _last_told(decision)
     able = alive(state)
-    for broker_id, tp, kind in told:
+    for (broker_id, tp, kind), each in told.items():
         one = state.find(tp)
         is_stray = one is not None and broker_id not in one.replicas
         is_stopped = (broker_id, tp, "StopReplicaRequest") in told
-        if kind == "LeaderAndIsrRequest" and is_stray and not is_stopped:
+        if kind != "LeaderAndIsrRequest" or not is_stray or is_stopped:
+            continue
+        # What a journal lost ends so, and may be made anew in the same event.
+        is_left_alone = each.leader == NO_LEADER and list(each.replicas) == [broker_id]
+        if not is_left_alone:
             return f"broker {broker_id} is told to be a replica of {tp}: {one}"
     for tp, one, topic in partitions(state):
         old = before.get(tp)

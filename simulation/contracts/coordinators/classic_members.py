@@ -8,14 +8,16 @@ classicGroupHeartbeatToConsumerGroup; KIP-848.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 
+from broker.core.groups.classic_group import GroupState
 from broker.core.groups.consumer.classic_members import ClassicMembers
 from broker.core.groups.consumer.consumer_group import ConsumerGroup
 from broker.core.groups.consumer.consumer_member import ConsumerMember, MemberState
 from broker.core.groups.consumer.consumer_rebalances import TimerKey, TimerKind
 from broker.core.groups.consumer.group_settings import ConsumerGroupSettings
 from broker.core.groups.decision import Decision
+from broker.core.groups.group_members import GroupMembers
 from broker.core.groups.joins import Joining
 from broker.core.groups.subscription import assignment_of
 from protocol.errors import ErrorCode, KafkaError
@@ -162,3 +164,29 @@ def leave(
         if member_id not in left and member.instance_id not in instances
     ]
     return None if list(group.members) == rest else f"{list(group.members)}, not {rest}"
+
+
+@of_method(GroupMembers, "_downgrade")
+def downgrade(
+    groups: GroupMembers, group: ConsumerGroup, leaving: Sequence[str], decision: Decision
+) -> Generator[None, bool, Broken]:
+    """A group that becomes a classic one has its members join again, unless each has its share.
+
+    Else somebody would be told that it has what another member has still.
+    """
+    del decision
+    unsettled = [
+        each.member_id
+        for each in group.members.values()
+        if each.member_id in leaving
+        or each.revoking
+        or held_places(each.assigned) != held_places(group.targets.get(each.member_id, {}))
+    ]
+    is_classic = yield
+    after = groups.classic.get(group.group_id)
+    if not is_classic:
+        return None
+    if after is None or groups.consumer.get(group.group_id) is not None:
+        return f"{group.group_id} is not one classic group: {after}"
+    is_right = not unsettled or not after.is_in(GroupState.STABLE)
+    return None if is_right else f"{after.group_id} is stable, and was not: {unsettled}"

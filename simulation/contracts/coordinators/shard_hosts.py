@@ -15,9 +15,10 @@ from broker.coordinators.groups import CoordinatorRelay
 from broker.coordinators.shard_host import ShardHost
 from broker.coordinators.shards import Shards
 from broker.coordinators.transactions import Transactions
-from broker.core.coordination import Decided, Waiter
+from broker.core.coordination import Decided, Record, TransactionProducer, Waiter
 from broker.core.groups.group_shard import GroupShard
 from broker.core.transaction_state.shard import MarkersDue, TransactionShard
+from broker.engine.serve.led_logs import LedLogs
 from broker.engine.serve.produce import BegunProduce
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -30,12 +31,27 @@ def _open(host: ShardHost[Any], waiters: Sequence[Waiter]) -> dict[Waiter, async
     return {each: future for each, future in found.items() if future and not future.done()}
 
 
+def _unwritten(host: ShardHost[Any]) -> list[tuple[Record, TransactionProducer | None, int]]:
+    """Return what is to be written, in order: whose transaction it is part of, in which batch."""
+    return [
+        (record, write.producer, number)
+        for number, write in enumerate(host._unwritten)  # noqa: SLF001 -- as above
+        for record in write.records
+    ]
+
+
 @of_method(ShardHost, "take")
 def take(host: ShardHost[Any], decided: Decided) -> Generator[None, None, Broken]:
-    """Who is answered is answered after all that was decided before, when the log has it."""
+    """Who is answered is answered after all that was decided before, when the log has it.
+
+    What is decided is written behind all that was decided before, and as part of its transaction.
+    """
     waiting = _open(host, [each.waiter for each in decided.answers])
     is_behind = bool(decided.records or host._unwritten or host._in_flight)  # noqa: SLF001 -- as above
+    before = _unwritten(host)
     yield
+    if decided.records and (misplaced := _misplaced(before, decided, _unwritten(host))):
+        return f"{host.tp}: {misplaced}"
     answered = [each for each, future in waiting.items() if future.done()]
     if is_behind and answered:
         return f"{host.tp}: {answered} are answered before the log has all"
@@ -43,11 +59,27 @@ def take(host: ShardHost[Any], decided: Decided) -> Generator[None, None, Broken
         return f"{host.tp}: {list(waiting)} wait for nothing"
     writes = [*(write for _, write in host._in_flight), *host._unwritten]  # noqa: SLF001 -- as above
     if is_behind:
-        kept = {answer.waiter for write in writes for answer in write.answers}
+        kept = {answer.waiter for answer in writes[-1].answers}
         lost = [each for each in waiting if each not in kept]
-        if lost or not set(map(id, decided.effects)) <= {id(e) for w in writes for e in w.effects}:
-            return f"{host.tp}: {lost} and effects {decided.effects} are with no write"
+        if lost or not set(map(id, decided.effects)) <= set(map(id, writes[-1].effects)):
+            return f"{host.tp}: {lost} and effects {decided.effects} are not with the last write"
     return _unalarmed(host)
+
+
+def _misplaced(
+    before: Sequence[tuple[Record, TransactionProducer | None, int]],
+    decided: Decided,
+    after: Sequence[tuple[Record, TransactionProducer | None, int]],
+) -> Broken:
+    """Say how what is decided is not behind the rest, in batches of its own transaction alone."""
+    wanted = [each[:2] for each in before]
+    wanted += [(record, decided.producer) for record in decided.records]
+    if [each[:2] for each in after] != wanted:
+        return f"to be written is {after}, not {wanted}"
+    batches = {number for _, _, number in after[len(before) :]}
+    if decided.is_atomic and len(batches) > 1:
+        return f"{decided.records} are one decision, and go into {len(batches)} batches"
+    return None
 
 
 def _unalarmed(host: ShardHost[Any]) -> Broken:
@@ -58,7 +90,10 @@ def _unalarmed(host: ShardHost[Any]) -> Broken:
 
 @of_method(ShardHost, "_settle")
 def settle(host: ShardHost[Any]) -> Generator[None, None, Broken]:
-    """Answers are given when their batch, and all before it, are replicated."""
+    """Answers are given when their batch, and all before it, are replicated.
+
+    Where the log has it for sure all is done that was to follow; else the shard is loaded anew.
+    """
     shard, before = host._shard, list(host._in_flight)  # noqa: SLF001 -- as above
     ready = [begun.ready.done() for begun, _ in before]
     settled = ready.index(False) if False in ready else len(ready)
@@ -71,8 +106,25 @@ def settle(host: ShardHost[Any]) -> Generator[None, None, Broken]:
     if any(early) or not all(answered[:settled]):
         return f"{host.tp}: answered {answered}, replicated are {settled}"
     left = len(host._in_flight)  # noqa: SLF001 -- as above
-    is_right = left == len(before) - settled
-    return None if is_right else f"{host.tp}: {left} of {len(before)} are left, {settled} are there"
+    if left != len(before) - settled:
+        return f"{host.tp}: {left} of {len(before)} are left, {settled} are there"
+    for (begun, write), found in zip(before[:settled], waiting, strict=False):
+        code = begun.delayed.codes[0]
+        is_sure = code is ErrorCode.NONE
+        if not is_sure and write.effects:
+            return f"{host.tp}: {write.effects} are forgotten, after {code}"
+        if any((each.exception() is None) is not is_sure for each in found.values()):
+            return f"{host.tp}: {found} are told, after {code}"
+    return None
+
+
+def _refused(host: ShardHost[Any]) -> ErrorCode | None:
+    """Return why the log does not have what was written last, where that is known."""
+    if not host._in_flight or not host._in_flight[-1][0].ready.done():  # noqa: SLF001 -- as above
+        return None
+    code = host._in_flight[-1][0].delayed.codes[0]  # noqa: SLF001 -- as above
+    is_there = code in {ErrorCode.NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
+    return None if is_there else code
 
 
 @of_method(ShardHost, "_drop")
@@ -90,8 +142,14 @@ def drop(host: ShardHost[Any], code: ErrorCode) -> Generator[None, None, Broken]
 
 @of_method(ShardHost, "_write")
 def write(host: ShardHost[Any]) -> Generator[None, None, Broken]:
-    """What a shard decided is dropped with it, even while it is written."""
+    """What a shard decided is dropped with it, even while it is written.
+
+    Nothing is written that was decided on what the log refused.
+    """
     shard, wanted = host._shard, host._unwritten[0]  # noqa: SLF001 -- as above
+    refused = _refused(host)
+    if refused is not None:
+        return f"{host.tp}: {wanted} is written behind what was refused: {refused}"
     yield
     if host._shard is shard:  # noqa: SLF001 -- as above
         return None
@@ -108,6 +166,20 @@ def begun(
     is_loaded = host.is_loaded
     yield
     return None if is_loaded else f"{host.tp}: {write} is waited for, and there is no shard"
+
+
+@of_method(ShardHost, "_load")
+def loaded(host: ShardHost[Any]) -> Generator[None, None, Broken]:
+    """Who asks a shard that was just loaded waits until all of its log is replicated."""
+    yield
+    reads = host._log._ports.reads  # noqa: SLF001 -- as above
+    if not host.is_loaded or host._in_flight or not isinstance(reads, LedLogs):  # noqa: SLF001 -- as above
+        return None
+    replica = reads._state.hosted.online_replica(host.tp)  # noqa: SLF001 -- as above
+    if replica is None or not replica.partition.is_leader:
+        return None
+    end, committed = replica.partition.next_offset, replica.partition.high_watermark
+    return None if committed >= end else f"{host.tp} is committed up to {committed} of {end} only"
 
 
 @of_method(ShardHost, "begin")

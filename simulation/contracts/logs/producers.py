@@ -79,6 +79,15 @@ def _is_unverified(states: ProducerStates, header: BatchHeader, guard: object) -
     return verification is None or verification[0] is not guard
 
 
+def _has_lost_its_guard(states: ProducerStates, header: BatchHeader, guard: object) -> bool:
+    """Tell whether a batch brings no guard, and somebody was asked for its transaction."""
+    if guard is not None or not header.is_transactional:
+        return False
+    one = states._verifications._of_producers.get(header.producer_id)  # noqa: SLF001 -- as above
+    is_asked = one is not None and one.epoch == header.producer_epoch
+    return is_asked and not is_open(states, header.producer_id, header.producer_epoch)
+
+
 def _is_overtaking(states: ProducerStates, header: BatchHeader, guard: object) -> bool:
     """Tell whether a lower sequence must come first, which was seen on its way."""
     verification = _verification(states, header.producer_id)
@@ -111,6 +120,7 @@ def check(
         and ((has_open and not header.is_transactional) or _is_unverified(states, header, guard)),
     }
     is_repeat = repeated is not None and (guard is not None or not follows)
+    is_unguarded = _has_lost_its_guard(states, header, guard)
     told = f"{header} with {producer.batches} of {producer.epoch}" if producer else f"{header}"
     try:
         answer = yield
@@ -120,6 +130,8 @@ def check(
     if is_repeat or answer is not None:
         return None if answer == repeated else f"{answer}, not {repeated}: {told}"
     missed = [code.name for code, holds in due.items() if holds]
+    if is_unguarded:
+        return f"somebody was asked for its transaction, and it brings no guard: {told}"
     return f"not {missed}: {told}" if missed else None
 
 
@@ -134,10 +146,13 @@ def check_epoch(
         and header.producer_epoch < producer.epoch,
         ErrorCode.INVALID_TXN_STATE: _is_unverified(states, header, guard),
     }
+    is_unguarded = _has_lost_its_guard(states, header, guard)
     try:
         yield
     except KafkaError as error:
         return None if due.get(error.code) else f"{error.code.name} for {header}"
+    if is_unguarded:
+        return f"somebody was asked for its transaction, and it brings no guard: {header}"
     return f"{header} is taken, epoch {producer and producer.epoch}" if any(due.values()) else None
 
 

@@ -10,7 +10,7 @@ import pytest
 from broker.coordinators.broker_channels import BrokerChannels, ChannelPorts, ChannelWork
 from broker.engine.types import RpcPort
 from tests.broker.coordinators.asking import until
-from tests.broker.coordinators.test_marker_channels import A0, Cluster, Link
+from tests.broker.coordinators.marked_cluster import A0, Cluster, Link
 
 
 class Asker:

@@ -12,7 +12,7 @@ from protocol.ids import TopicPartition
 from protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from protocol.topic_names import TRANSACTION_STATE
 from tests.broker.coordinators.asking import until
-from tests.broker.coordinators.test_marker_channels import Cluster
+from tests.broker.coordinators.marked_cluster import Cluster
 
 A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
 

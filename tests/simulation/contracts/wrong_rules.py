@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
@@ -16,7 +16,11 @@ ROOMS: Final = (*RULES, "tests.")
 
 # Any: a rule takes and returns its own.
 def told_of(
-    wrong: Callable[..., Any] | property | None, rule: str, use: Callable[[], object]
+    wrong: Callable[..., Any] | property | None,
+    rule: str,
+    use: Callable[[], object],
+    *,
+    beside: Sequence[str] = (),
 ) -> list[str]:
     """Return what contracts tell while ``use`` runs, with a wrong rule in the place of ``rule``.
 
@@ -24,11 +28,12 @@ def told_of(
         wrong: takes the parameters of the rule; None: the rule is left as it is.
         rule: the name of its contract, such as ``Partition.propose_join``.
         use: calls the rule; what it raises with a wrong one is of no concern.
+        beside: names of contracts that keep what this one looks at; what they tell is told, too.
     """
     with ExitStack() as planted:
         if wrong is not None:
             plant(planted, rule, wrong)
-        asked = [each for each in CONTRACTS if each.name == rule]
+        asked = [each for each in CONTRACTS if each.name in (rule, *beside)]
         contracts = planted.enter_context(Contracts(asked, now_us=lambda: 0, rooms=ROOMS))
         try:
             use()

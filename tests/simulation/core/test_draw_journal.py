@@ -10,7 +10,7 @@ from simulation.core.actions import EditJournal, Fault, Kill, PowerCut, Start, S
 from simulation.core.draw import draw_plan
 from simulation.core.draw_cluster import draw_cluster
 from simulation.core.draw_faults import FaultScope
-from simulation.core.draw_journal import draw_journal
+from simulation.core.draw_journal import draw_journal, draw_losses
 from simulation.core.plan import Plan
 from tests.simulation.core.streams import streams_of
 
@@ -42,6 +42,18 @@ def test_every_edit_is_drawn_in_its_order_and_the_controller_runs_in_the_end() -
         assert (EditJournal("restore") in others) == (edit.edit in {"damage_middle", "empty"})
         edits[edit.edit] = None
     assert set(edits) == {"cut", "damage", "damage_middle", "restore", "empty"}
+
+
+def test_what_the_journal_may_lose_is_decided_between_the_copy_and_the_edit() -> None:
+    words: dict[str, None] = {}
+    for seed, (scene, drawn) in enumerate(zip(SCENES, DRAWN, strict=True)):
+        copy_ms, end_ms = drawn[0].at_ms, drawn[1].at_ms
+        losses = draw_losses(Random(seed), scene, drawn)
+        assert [each.at_ms for each in losses] == sorted(each.at_ms for each in losses)
+        assert bool(losses) == (end_ms - copy_ms >= 300)
+        assert not losses or any(copy_ms < each.at_ms < end_ms for each in losses)
+        words.update((type(each.action).__name__, None) for each in losses)
+    assert set(words) == {"AddPartitions", "CreateTopic", "DeleteTopic", "Reassign"}
 
 
 def test_whoever_edits_the_journal_finds_every_broker_and_disk_well() -> None:

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
+from random import Random
 from typing import Any, Final
 
 import pytest
 
-from controller.core import catch_up, hearing
+from controller.core import catch_up, hearing, unknown_replicas
 from controller.core.events import RequestArrived, Tick
-from controller.core.run_state import Hearing
+from controller.core.run_state import Hearing, RunState
+from controller.core.state import UnknownReplica
 from controller.core.step import Step
+from protocol.ids import ZERO_UUID
 from protocol.messages.journal import JournalReport
-from tests.controller.core.cluster import SESSION_MS, Cluster, tp
+from tests.controller.core.cluster import SESSION_MS, Cluster, settings, tp
 from tests.controller.core.heard import heartbeat, led, reported
 from tests.controller.core.test_hearing import report, started
 from tests.simulation.contracts.controller.controlled import Act, Case, Wrong, tells
@@ -139,6 +142,28 @@ def takes_all_into_the_isr(
     return changed
 
 
+def nobody_has_it_any_more() -> Act:
+    cluster = started()
+    beats(cluster, 2, report(9, topics=[]))
+    return lambda: beats(cluster, 1, report(5, topics=[]))
+
+
+def goes_on_where_it_was(
+    right: Wrong, step: Step, reports: Mapping[int, JournalReport], lost: int
+) -> object:
+    before = list(step.state.topics["orders"].partitions)
+    changed = right(step, reports, lost)
+    step.state.topics["orders"].partitions[:] = before
+    return changed
+
+
+def a_lost_one_is_added_anew() -> Act:
+    state = started().state
+    state.unknown_replicas[2] = {tp("orders-0"): UnknownReplica(ZERO_UUID, 6)}
+    step = Step(state, RunState(), settings(), Random(1), 0)
+    return lambda: unknown_replicas.first_leader_epoch(step, tp("orders-0"))
+
+
 CASES: Final[list[Case]] = [
     (TAKE, answers([]), the_last_one_is_heard),
     (TAKE, partial(acts_at_once, hearing.take), the_first_one_is_heard),
@@ -151,6 +176,9 @@ CASES: Final[list[Case]] = [
     (LEARN, partial(has_it_deleted, catch_up.learn), all_replicas_are_told),
     (LEARN, partial(has_a_former_replica_delete_it, catch_up.learn), all_replicas_are_told),
     (LEARN, partial(takes_all_into_the_isr, catch_up.learn), followers_are_told),
+    (LEARN, partial(goes_on_where_it_was, catch_up.learn), nobody_has_it_any_more),
+    ("unknown_replicas.first_leader_epoch", answers(0), a_lost_one_is_added_anew),
+    ("unknown_replicas.first_leader_epoch", answers(7), a_lost_one_is_added_anew),
 ]
 
 

@@ -151,3 +151,12 @@ def left_by_a_classic_member() -> None:
 def expired() -> object:
     """Ask what of a group's offsets may expire."""
     return shared().members.expiry(GROUP)
+
+
+def downgraded_before_all_have_their_share() -> Lab:
+    """Let a classic member take the place of the last one that spoke the consumer protocol."""
+    lab = Lab(image_with(orders=2))
+    lab.stable_classic({"orders": [0, 1]})
+    lab.beat("a", instance_id="i")
+    lab.join_classic(version=5, unique="d", group_instance_id="i")
+    return lab

@@ -11,6 +11,8 @@ from typing import Any, Final
 import pytest
 
 from broker.core.groups.consumer.classic_members import ClassicMembers
+from broker.core.groups.consumer.conversion import downgraded
+from broker.core.groups.group_members import GroupMembers
 from protocol.errors import ErrorCode
 from protocol.messages.groups import HeartbeatResponse, LeaveGroupResponse
 from tests.simulation.contracts.coordinators import consumer_stories as stories
@@ -49,10 +51,20 @@ def without_time(members: ClassicMembers, group: Any, request: Any, decision: An
     return told
 
 
+def as_it_is(groups: GroupMembers, group: Any, leaving: Any, decision: Any) -> bool:
+    """Take over what every member shall have, as if it had it already."""
+    classic = downgraded(group, leaving, groups.consumer.topics, decision.wall_ms)
+    groups.consumer.remove(group, decision)
+    groups.classic.adopt(classic, decision, rebalance=False)
+    return True
+
+
 WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("ClassicMembers.join", without_a_limit, stories.upgraded),
     ("ClassicMembers.sync", as_if_in_time, stories.behind),
     ("ClassicMembers.sync", of_nothing, stories.upgraded),
+    ("GroupMembers._downgrade", as_it_is, stories.downgraded_before_all_have_their_share),
+    ("GroupMembers._downgrade", answers(True), stories.downgraded_before_all_have_their_share),
     (
         "ClassicMembers.heartbeat",
         answers(HeartbeatResponse(error_code=ErrorCode.NONE)),

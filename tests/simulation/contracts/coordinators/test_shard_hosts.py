@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -15,7 +16,7 @@ from broker.coordinators.coordinator_log import CoordinatorLog
 from broker.coordinators.groups import CoordinatorRelay
 from broker.coordinators.shard_host import HostPorts, ShardHost, _Write
 from broker.coordinators.transactions import Transactions
-from broker.core.coordination import Record, TransactionProducer
+from broker.core.coordination import Answer, Decided, Record, TransactionProducer
 from broker.core.groups.group_offsets import Committed, offset_records
 from broker.core.groups.group_shard import GroupShard
 from broker.core.transaction_state.metadata import TransactionMetadata, TransactionState
@@ -29,12 +30,14 @@ from tests.broker.engine.messages import ORDERS
 from tests.simulation.contracts.coordinators.hosted_stories import (
     OFFSETS,
     committed,
+    led_by_another,
     pending,
     story,
 )
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 Wrong = Callable[..., Any]
+_take = ShardHost[Any].take
 
 
 async def asked_at_once(lab: Lab) -> None:
@@ -98,6 +101,92 @@ async def resigned(lab: Lab) -> None:
     lab[1].groups.resign(OFFSETS)
 
 
+PAID: Final = (b"paid", b"")
+SENT: Final = (b"sent", b"")
+
+
+async def two_transactions(lab: Lab) -> None:
+    host = await in_flight(lab)
+    host.take(Decided([PAID]))
+    host.take(Decided([SENT], producer=TransactionProducer(7, 0)))
+
+
+async def one_decision(lab: Lab) -> None:
+    (await in_flight(lab)).take(Decided([PAID, SENT]))
+
+
+async def asked_behind_two(lab: Lab) -> None:
+    host = await in_flight(lab)
+    host.take(Decided([PAID]))
+    while len(host._in_flight) < 2:  # noqa: ASYNC110 -- no event tells it
+        await asyncio.sleep(0.001)
+    lab.begin(fetch(lab[1]))
+    await asyncio.sleep(0.001)
+
+
+def answered(code: ErrorCode) -> Any:
+    """Return an append of which the log says ``code``."""
+    ready = asyncio.get_running_loop().create_future()
+    ready.set_result(None)
+    return SimpleNamespace(
+        ready=ready,
+        delayed=SimpleNamespace(codes=[code]),
+        results=lambda: [SimpleNamespace(error_code=code)],
+        abandon=lambda: None,
+    )
+
+
+async def followed_by_effects(lab: Lab) -> None:
+    (host,) = lab[1].groups.hosts()
+    begun = answered(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+    host._in_flight.append((begun, _Write(effects=["markers"])))
+    host._settle()
+
+
+async def answered_in_vain(lab: Lab) -> None:
+    (host,) = lab[1].groups.hosts()
+    waiting = host._waiting[7] = asyncio.get_running_loop().create_future()
+    begun = answered(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+    host._in_flight.append((begun, _Write(answers=[Answer(7, "done")])))
+    host._settle()
+    waiting.exception()
+
+
+async def written_behind_a_refusal(lab: Lab) -> None:
+    (host,) = lab[1].groups.hosts()
+    host._in_flight.append((answered(ErrorCode.NOT_LEADER_OR_FOLLOWER), _Write()))
+    host._unwritten.append(_Write(records=[PAID]))
+    await host._write()
+
+
+def mixes(host: ShardHost[Any], decided: Any) -> None:
+    if host._unwritten:
+        host._unwritten[-1].records += decided.records
+    else:
+        _take(host, decided)
+
+
+def cuts(host: ShardHost[Any], decided: Any) -> None:
+    host._unwritten += [_Write(records=[record]) for record in decided.records]
+
+
+def joins_the_first(host: ShardHost[Any], decided: Any) -> None:
+    if decided.records or not host._in_flight:
+        _take(host, decided)
+    else:
+        host._join(host._in_flight[0][1], decided)
+
+
+async def loads_and_waits_for_nobody(host: ShardHost[Any]) -> None:
+    shard = host._new_shard()
+    await host._log.load(shard)
+    host._shard = shard
+
+
+def gives_up_effects(host: ShardHost[Any]) -> None:
+    host._in_flight.popleft()
+
+
 def at_once(host: ShardHost[Any], decided: Any) -> None:
     host._give(decided.answers)
 
@@ -122,10 +211,16 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("ShardHost.take", at_once, story(committed)),
     ("ShardHost.take", answers(None), story(committed)),
     ("ShardHost.take", at_once, story(asked_at_once)),
+    ("ShardHost.take", mixes, story(two_transactions)),
+    ("ShardHost.take", cuts, story(one_decision)),
+    ("ShardHost.take", joins_the_first, story(asked_behind_two)),
     ("ShardHost._settle", answers(None), story(committed)),
     ("ShardHost._settle", settles_all, story(settled_early)),
+    ("ShardHost._settle", settles_all, story(answered_in_vain)),
+    ("ShardHost._settle", gives_up_effects, story(followed_by_effects)),
     ("ShardHost._drop", keeps_what_is_unwritten, story(dropped)),
     ("ShardHost._write", writes_on, story(dropped_while_writing)),
+    ("ShardHost._load", loads_and_waits_for_nobody, story(led_by_another)),
     ("ShardHost.begin", answers(None), story(led_again)),
     ("Shards.resign", answers(None), story(resigned)),
     ("CoordinatorRelay.partitions_deleted", answers(None), story(deleted)),
@@ -146,6 +241,11 @@ class _WaitsOn(ShardHost[GroupShard]):
     async def _write(self) -> None:
         write = self._unwritten.popleft()
         self._begun(await self._log.append(write.records, write.producer), write)
+
+
+def test_what_is_written_behind_a_refusal_is_told() -> None:
+    assert told_of(None, "ShardHost._write", story(committed)) == []
+    assert told_of(None, "ShardHost._write", story(written_behind_a_refusal))
 
 
 def test_what_a_dropped_shard_had_written_is_waited_for_by_nobody() -> None:

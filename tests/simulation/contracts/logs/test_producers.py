@@ -47,6 +47,13 @@ def check_unverified() -> None:
         states.check(header(0, attributes=TRANSACTIONAL_BIT), VerificationGuard())
 
 
+def asked_for() -> ProducerStates:
+    """Return what a log knows while somebody is asked for a transaction of its producer."""
+    states = ProducerStates()
+    states.begin_verification(7, 0, 0, raises_epochs=False, now_ms=0)
+    return states
+
+
 def check_plain_in_a_transaction() -> None:
     with suppress(KafkaError):
         written(opens=True).check(header(2))
@@ -149,3 +156,12 @@ def test_a_wrong_rule_is_told_and_the_right_one_is_not(
 ) -> None:
     assert told_of(None, rule, use) == []
     assert told_of(wrong, rule, use)
+
+
+def test_a_batch_that_lost_its_guard_is_told() -> None:
+    batch = header(0, attributes=TRANSACTIONAL_BIT)
+    assert told_of(None, "ProducerStates.check", lambda: asked_for().check(batch))
+    assert told_of(None, "ProducerStates.check_epoch", lambda: asked_for().check_epoch(batch))
+    assert told_of(None, "ProducerStates.check", lambda: ProducerStates().check(batch)) == []
+    later = header(0, epoch=1, attributes=TRANSACTIONAL_BIT)
+    assert told_of(None, "ProducerStates.check_epoch", lambda: asked_for().check_epoch(later)) == []

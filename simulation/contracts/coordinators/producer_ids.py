@@ -1,0 +1,32 @@
+"""What is promised of producer ids: no two producers of a cluster ever have the same.
+
+Source: RPCProducerIdManager, ProducerIdControlManager; KIP-730.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Generator
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from broker.lifecycle.producer_ids import ProducerIds
+from simulation.contracts.contract import Broken, of_method
+
+_given: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, None]]] = WeakKeyDictionary()
+"""All that were given in a world, by whichever broker and in whichever life of it."""
+
+
+@of_method(ProducerIds, "next_producer_id")
+def next_producer_id(ids: ProducerIds) -> Generator[None, int, Broken]:
+    """A producer id is given once, whatever became of the broker, or of the controller's journal.
+
+    Of two producers with one id each would have what it writes taken for the other's.
+    """
+    del ids
+    producer_id = yield
+    given = _given.setdefault(asyncio.get_running_loop(), {})
+    if producer_id in given or producer_id < 0:
+        return f"{producer_id} is given again, of {len(given)}"
+    given[producer_id] = None
+    return None

@@ -1,0 +1,51 @@
+"""What the contract of producer ids says where one is given twice."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Final
+
+import pytest
+
+from broker.lifecycle.producer_ids import ProducerIds
+from tests.simulation.contracts.wrong_rules import told_of
+
+RULE: Final = "ProducerIds.next_producer_id"
+
+
+class _Blocks(ProducerIds):
+    """Has a block already, as had another broker."""
+
+    def __init__(self, first: int) -> None:
+        self._turn = asyncio.Lock()
+        self._next, self._left_count = first, 2
+
+
+def given(*firsts: int) -> Callable[[], object]:
+    async def give() -> None:
+        for ids in map(_Blocks, firsts):
+            await ids.next_producer_id()
+            await ids.next_producer_id()
+
+    return lambda: asyncio.run(give())
+
+
+async def the_same(_ids: object) -> int:
+    return 7
+
+
+async def none(_ids: object) -> int:
+    return -1
+
+
+@pytest.mark.parametrize("wrong", [the_same, none])
+def test_a_wrong_rule_is_told_and_the_right_one_is_not(wrong: Any) -> None:
+    assert told_of(None, RULE, given(0)) == []
+    assert told_of(wrong, RULE, given(0))
+
+
+def test_a_block_that_two_brokers_have_is_told() -> None:
+    assert told_of(None, RULE, given(0, 2)) == []
+    assert told_of(None, RULE, given(0, 1))
+    assert told_of(None, RULE, given(0)) == []
