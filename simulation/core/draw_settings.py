@@ -180,6 +180,12 @@ def _failing_move(dice: Dice, setting: Setting) -> Setting:
     return setting._replace(cluster=_placed(dice, cluster, SOURCE_LOG_DIR))
 
 
+def _interrupted_move(dice: Dice, setting: Setting) -> Setting:
+    """The same; at times with logs that are compacted, which moves as well."""
+    placed = _failing_move(dice, setting)
+    return _keyed_records(dice, placed) if dice.random() < 0.4 else placed
+
+
 def _groups(dice: Dice, setting: Setting) -> Setting:
     return Setting(*with_groups(dice, *setting))
 
@@ -195,6 +201,7 @@ _CHANGES: Final[Mapping[str, Callable[[Dice, Setting], Setting]]] = {
     Situation.SHORT_RETENTION: _short_retention,
     Situation.UNCLEAN_ELECTION: _unclean_election,
     Situation.FAILING_MOVE: _failing_move,
+    Situation.INTERRUPTED_MOVE: _interrupted_move,
     Situation.GROUPS: _groups,
     Situation.TRANSACTIONS: _transactions,
 }

@@ -76,4 +76,5 @@ PERCENTS: Final[Mapping[str, int]] = {
     "request_faults": 15,
     "late_failure": 15,
     "late_requests": 15,
+    "interrupted_move": 15,
 }

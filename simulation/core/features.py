@@ -66,6 +66,8 @@ class Situation(StrEnum):
     """A log dir fails, and its broker's news of that reach the controller late."""
     LATE_REQUESTS = "late_requests"
     """What the controller asks of a broker arrives late."""
+    INTERRUPTED_MOVE = "interrupted_move"
+    """A broker ends, or is ordered something else, while the steps of a move take long."""
 
 
 _SETTING_PERCENT: Final = 20
@@ -95,6 +97,7 @@ USUAL_PERCENTS: Final[Mapping[str, int]] = {
     Situation.REQUEST_FAULTS: _PLOT_PERCENT,
     Situation.LATE_FAILURE: _PLOT_PERCENT,
     Situation.LATE_REQUESTS: _PLOT_PERCENT,
+    Situation.INTERRUPTED_MOVE: _PLOT_PERCENT,
 }
 """What the table begins with, and goes back to where no sweep asks for more."""
 FEATURES: Final = tuple(USUAL_PERCENTS)

@@ -18,6 +18,7 @@ from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.actions import EditJournal, Fault
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.spans import Span
+from simulation.core.draw_interrupted import MOVING
 from simulation.core.draw_situations import WITHIN_MS
 from simulation.core.features import Situation
 from simulation.core.history import Commit, Function, Kind, Order, Txn
@@ -292,6 +293,20 @@ def _had_late_requests(run: _Run) -> bool:
     return is_late and bool(run.orders)
 
 
+def _had_interrupted_move(run: _Run) -> bool:
+    """Tell whether the names of logs took long in a broker that was ordered to move one."""
+    slow = [
+        action.rule.node
+        for action in run.plan.actions
+        if isinstance(action, Fault)
+        and isinstance(action.rule, DiskFault)
+        and action.rule.operations in MOVING
+        and run.hits.get(action.name)
+    ]
+    moves = [span.begin.value for span in run.orders if span.begin.function is Function.MOVE]
+    return any(isinstance(each, Order) and broker_node(each.broker) in slow for each in moves)
+
+
 _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.KEYED_RECORDS: _is_compacted,
     Situation.COMPRESSION: _is_compressed,
@@ -310,6 +325,7 @@ _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.REQUEST_FAULTS: _had_request_faults,
     Situation.LATE_FAILURE: _had_late_failure,
     Situation.LATE_REQUESTS: _had_late_requests,
+    Situation.INTERRUPTED_MOVE: _had_interrupted_move,
 }
 
 

@@ -10,7 +10,13 @@ from itertools import pairwise
 from typing import Final, NamedTuple
 
 from protocol.configs.names import THROTTLED_RATES, THROTTLED_REPLICAS, UNCLEAN_ELECTION
-from protocol.faults.model import CONTROLLER_NODE, DiskFault, NetworkFault, NetworkMode
+from protocol.faults.model import (
+    CONTROLLER_NODE,
+    DiskFault,
+    DiskMode,
+    NetworkFault,
+    NetworkMode,
+)
 from protocol.faults.requests import RequestFault
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.actions import (
@@ -28,6 +34,7 @@ from simulation.core.actions import (
     Stop,
     When,
 )
+from simulation.core.draw_interrupted import MOVING
 from simulation.core.draw_late import LATE_MS_MIN
 from simulation.core.draw_situations import FATAL, WITHIN_MS
 from simulation.core.features import Situation
@@ -37,6 +44,7 @@ _SOON_MS: Final = 1_000
 """A check interval that a story of five seconds sees several times."""
 MANY_MOVES: Final = 4
 """So many moves within ``WITHIN_MS`` are a rebalance."""
+_ENDS: Final = (Kill, PowerCut, Stop)
 _NEVER_MS: Final = 2**63
 
 
@@ -158,7 +166,7 @@ def _has_controller_ends(_plan: Plan, timed: list[TimedStep]) -> bool:
     ends_ms = [
         each.at_ms
         for each in timed
-        if isinstance(each.action, Kill | PowerCut | Stop) and each.action.node == CONTROLLER_NODE
+        if isinstance(each.action, _ENDS) and each.action.node == CONTROLLER_NODE
     ]
     dead = [
         (begin_ms, _cleared_ms(rule, timed))
@@ -226,6 +234,20 @@ def _has_late_requests(_plan: Plan, timed: list[TimedStep]) -> bool:
     return is_late and any(_is_order(each.action) for each in timed)
 
 
+def _has_interrupted_move(_plan: Plan, timed: list[TimedStep]) -> bool:
+    """Tell whether a broker ends between an order to move and the end of what makes it slow."""
+    moves = [(each.at_ms, each.action) for each in timed if isinstance(each.action, MoveReplica)]
+    ends = [(each.at_ms, each.action.node) for each in timed if isinstance(each.action, _ENDS)]
+    return any(
+        move.broker == node == rule.node and begin_ms <= move_ms <= end_ms
+        for begin_ms, rule in _disk_faults(timed)
+        if rule.mode is DiskMode.SLOW and rule.operations in MOVING
+        for end_ms, node in ends
+        if end_ms <= _cleared_ms(rule, timed)
+        for move_ms, move in moves
+    )
+
+
 _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.KEYED_RECORDS: _has_keyed_records,
     Situation.COMPRESSION: _has_compression,
@@ -244,6 +266,7 @@ _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.REQUEST_FAULTS: _has_request_faults,
     Situation.LATE_FAILURE: _has_late_failure,
     Situation.LATE_REQUESTS: _has_late_requests,
+    Situation.INTERRUPTED_MOVE: _has_interrupted_move,
 }
 
 

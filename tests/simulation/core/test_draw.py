@@ -54,8 +54,8 @@ def test_a_seed_draws_the_same_plan_under_any_hash_seed() -> None:
 
 
 def test_another_workload_leaves_cluster_and_faults_as_they_are() -> None:
-    plan = draw_plan(5, streams_of(5))
-    other = draw_plan(5, with_another("workload", 5, 6))
+    plan = draw_plan(6, streams_of(6))
+    other = draw_plan(6, with_another("workload", 6, 7))
     assert other.workloads != plan.workloads
     assert other.cluster == plan.cluster
     assert _of_others(other) == _of_others(plan)

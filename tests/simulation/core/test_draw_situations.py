@@ -26,6 +26,7 @@ WITH_LANES = (
     Situation.REQUEST_FAULTS,
     Situation.LATE_FAILURE,
     Situation.LATE_REQUESTS,
+    Situation.INTERRUPTED_MOVE,
 )
 
 

@@ -34,6 +34,14 @@ steps:
   - {fault: {id: late, mode: latency, from: ENDS, both_ways: false, latency_ms: 1000}}
 """
 
+SLOW_NAMES = """
+name: p
+shows: x.
+cluster: {log_dirs: 3, topics: [{name: orders}]}
+steps:
+  - {fault: {id: slow, broker: 1, mode: slow, delay_ms: 500, operations: [rename, remove]}}
+"""
+
 
 def met(story: Story, plan: Plan = NOTHING) -> tuple[Situation, ...]:
     return met_situations(plan, story.evidence, {}, {})
@@ -201,3 +209,12 @@ def test_requests_were_late_where_the_link_was_slow_and_orders_were_given(hits: 
     story.order(Function.DELETE_TOPIC, Order("orders"))
     found = met_situations(plan, story.evidence, {}, {"late": hits})
     assert (Situation.LATE_REQUESTS in found) == bool(hits)
+
+
+@pytest.mark.parametrize(("hits", "broker"), [(1, 1), (0, 1), (1, 2)])
+def test_a_move_was_slow_where_names_took_long_in_its_broker(hits: int, broker: int) -> None:
+    plan = parse_plan(SLOW_NAMES, source="p")
+    story = Story().at(1)
+    story.order(Function.MOVE, Order(*TP, broker=broker, log_dir="d2"))
+    found = met_situations(plan, story.evidence, {}, {"slow": hits})
+    assert (Situation.INTERRUPTED_MOVE in found) == (hits == broker == 1)

@@ -34,6 +34,16 @@ steps:
   - {at: 1s, fault: {id: a, broker: 1, log_dir: d2, mode: eio}}
   - {at: SECOND, fault: {id: b, broker: 1, log_dir: PLACE, mode: eio}}
 """
+INTERRUPTED = """
+name: p
+shows: x.
+cluster: {log_dirs: 3, topics: [{name: orders, assignment: [[1, 2]], log_dir: d1}]}
+steps:
+  - {fault: {id: a, broker: 1, mode: slow, delay_ms: 500, operations: [rename, remove]}}
+  - {at: 1s, move_replica: {of: orders-0, broker: MOVED, to: d2}}
+  - {at: 2s, FIRST}
+  - {at: 3s, SECOND}
+"""
 COORDINATOR = """
 name: p
 shows: x.
@@ -132,3 +142,19 @@ def test_requests_are_late_where_the_controller_reaches_a_broker_late(
     ends: str, is_late: bool
 ) -> None:
     assert (Situation.LATE_REQUESTS in planned(LATE, ENDS=ends, LATENCY="1000")) == is_late
+
+
+@pytest.mark.parametrize(
+    ("moved", "first", "second", "is_interrupted"),
+    [
+        ("1", "kill: broker-1", "clear: a", True),
+        ("1", "clear: a", "kill: broker-1", False),
+        ("1", "kill: broker-2", "clear: a", False),
+        ("2", "kill: broker-1", "clear: a", False),
+    ],
+)
+def test_a_broker_ends_while_it_moves_a_replica_slowly(
+    moved: str, first: str, second: str, *, is_interrupted: bool
+) -> None:
+    found = planned(INTERRUPTED, MOVED=moved, FIRST=first, SECOND=second)
+    assert (Situation.INTERRUPTED_MOVE in found) is is_interrupted
