@@ -22,6 +22,9 @@ from simulation.core.plan import ClusterPlan, Workload
 OFFSETS_FAULT: Final = "under-offsets"
 STATE_FAULT: Final = "under-transactions"
 MARKERS_FAULT: Final = "late-markers"
+GROUPS_FOLLOWERS: Final = ("behind-a-group-1", "behind-a-group-2")
+"""Followers of a coordinator's partition, whose leader hears of them late, or not at all."""
+TRANSACTIONS_FOLLOWERS: Final = ("behind-a-transaction-1", "behind-a-transaction-2")
 _GROUP_TOPIC: Final = "shared"
 _LEDGER: Final = "ledger"
 _RESULTS: Final = "results"
@@ -42,6 +45,9 @@ _REQUESTS_MAX: Final = 80
 """Of restless members: most stories come to their end about then."""
 _REQUESTS_EVERY_MS: Final = (30, 45)
 _BROKEN_DISK: Final = 0.4
+_FOLLOWERS_BEHIND: Final = 0.3
+_BEHIND: Final = {NetworkMode.LATENCY: 1, NetworkMode.CUT: 2}
+_BEHIND_MS: Final = (150, 400)
 _FETCH_BYTES: Final[dict[int | None, int]] = {1: 2, 400: 2, None: 1}
 """Of readers of committed records: an answer may end before what ends its transactions."""
 _LATE_MS: Final = (100, 500)
@@ -72,6 +78,8 @@ _CONFIGS: Final = {
     "transaction.state.log.load.buffer.size": ("500", "5242880"),
     "transactional.id.expiration.ms": ("1500", "604800000"),
     "transaction.remove.expired.transaction.cleanup.interval.ms": ("300",),
+    "replica.lag.time.max.ms": ("500", "1000"),
+    "request.timeout.ms": ("1000", "30000"),
 }
 
 
@@ -190,14 +198,17 @@ def with_transactions(
 def groups_lanes(
     dice: Dice, scope: FaultScope, workloads: Sequence[Workload]
 ) -> list[list[TimedAction]]:
-    """Let members leave, and the disk fail under the offsets that they commit."""
+    """Let members leave, and the disk fail under their offsets, or whoever follows them."""
     members = [one.name for one in workloads if one.group == "members"][1:]
     leaves = [
         TimedAction(dice.randint(scope.length_ms // 2, scope.length_ms), actions.StopWorkload(name))
         for name in members
         if dice.random() < 0.6
     ]
-    lane = _breaking(dice, scope, CONSUMER_OFFSETS, OFFSETS_FAULT)
+    if dice.random() < _FOLLOWERS_BEHIND and scope.cluster.brokers >= _REPLICAS_MAX:
+        lane = _followers_behind(dice, scope, CONSUMER_OFFSETS, GROUPS_FOLLOWERS)
+    else:
+        lane = _breaking(dice, scope, CONSUMER_OFFSETS, OFFSETS_FAULT)
     return [lane, *([each] for each in leaves)]
 
 
@@ -207,11 +218,14 @@ def transactions_lanes(
     """Let the disk fail under a coordinator of transactions that are under way, or all move.
 
     What moves are the leaders of the partitions that transactions are about, while the markers that
-    end them are on their way.
+    end them are on their way. At times nothing moves, and a coordinator's followers are far away.
     """
     if dice.random() < _BROKEN_DISK or scope.cluster.brokers < _REPLICAS_MAX:
         return [_breaking(dice, scope, TRANSACTION_STATE, STATE_FAULT)]
     is_transformed = any(one.kind == "transform" for one in workloads)
+    if dice.random() < _FOLLOWERS_BEHIND / (1 - _BROKEN_DISK):
+        kept = (TRANSACTION_STATE, *((CONSUMER_OFFSETS,) if is_transformed else ()))
+        return [_followers_behind(dice, scope, dice.choice(kept), TRANSACTIONS_FOLLOWERS)]
     offsets = (CONSUMER_OFFSETS,) * 2  # They are loaded by who leads them then.
     topics = [_LEDGER, *((*offsets, _RESULTS) if is_transformed else ())]
     return [_late_markers(dice, scope, topics)]
@@ -240,6 +254,33 @@ def _late_markers(dice: Dice, scope: FaultScope, topics: Sequence[str]) -> list[
         leaders[moved] = other if leaders[moved] == first[moved] else first[moved]
         lane += _led_by(leaders[moved], brokers, moved, at_ms)
     lane.append(TimedAction(scope.length_ms, Clear(MARKERS_FAULT, once_met=True)))
+    return sorted(lane, key=lambda timed: timed.at_ms)
+
+
+def _followers_behind(
+    dice: Dice, scope: FaultScope, topic: str, names: tuple[str, str]
+) -> list[TimedAction]:
+    """Let what a coordinator writes be replicated late, so that more waits to be written than may.
+
+    Or not at all for a while, so that it stays alone in the Isr, which may be too small then.
+    """
+    brokers = dice.sample(scope.cluster.broker_ids, _REPLICAS_MAX)
+    leader, *followers = brokers
+    at_ms = dice.randint(20, scope.length_ms // 10)
+    mode = chosen(dice, _BEHIND)
+    late_ms = dice.randint(*_BEHIND_MS) if mode is NetworkMode.LATENCY else 0
+    begin_ms = at_ms + dice.randint(200, scope.length_ms // 3)
+    end_ms = min(begin_ms + dice.randint(800, 3_000), scope.length_ms)
+    lane = _led_by(leader, brokers, f"{topic}-0", at_ms)
+    for name, follower in zip(names, followers, strict=True):
+        rule = NetworkFault(
+            mode=mode,
+            source=broker_node(leader),
+            target=broker_node(follower),
+            latency_ms=late_ms,
+        )
+        lane.append(TimedAction(begin_ms, Fault(name=name, rule=rule)))
+    lane += [TimedAction(end_ms, Clear(name, once_met=True)) for name in names]
     return sorted(lane, key=lambda timed: timed.at_ms)
 
 
@@ -319,5 +360,9 @@ def _with_topics(dice: Dice, cluster: ClusterPlan, *names: str) -> ClusterPlan:
 def _configs_of(dice: Dice, name: str) -> dict[str, str]:
     configs = {"min.insync.replicas": str(dice.randint(1, 2))}
     if name.startswith("__"):
-        configs |= {"cleanup.policy": "compact", "segment.bytes": dice.choice(("4096", "1048576"))}
+        configs = {
+            "min.insync.replicas": dice.choice(("1", "2", "2")),
+            "cleanup.policy": "compact",
+            "segment.bytes": dice.choice(("4096", "1048576")),
+        }
     return configs

@@ -16,6 +16,7 @@ from simulation.core.draw_cluster import TOPIC_NAMES, draw_cluster
 from simulation.core.draw_coordination import (
     MARKERS_FAULT,
     STATE_FAULT,
+    TRANSACTIONS_FOLLOWERS,
     Coordinated,
     groups_lanes,
     plain_topics,
@@ -107,7 +108,7 @@ def test_what_is_committed_is_read_or_transformed_and_its_results_read() -> None
     assert sorted(kinds) == ["consume", "produce", "regroup", "transform"]
 
 
-def test_the_disk_under_a_coordinator_breaks_or_its_markers_are_late_in_order_of_time() -> None:
+def test_a_coordinator_s_disk_breaks_or_markers_or_followers_are_late_in_order_of_time() -> None:
     modes: dict[str, None] = {}
     for seed in SEEDS:
         cluster, workloads = transactions_of(seed)
@@ -121,7 +122,7 @@ def test_the_disk_under_a_coordinator_breaks_or_its_markers_are_late_in_order_of
         assert [Clear(fault.name, once_met=True) for fault in broken] == [
             timed.action for timed in lane if isinstance(timed.action, Clear)
         ]
-    assert sorted(modes) == [MARKERS_FAULT, STATE_FAULT]
+    assert sorted(modes) == sorted([MARKERS_FAULT, STATE_FAULT, *TRANSACTIONS_FOLLOWERS])
 
 
 def test_orders_that_delete_and_change_topics_leave_coordinators_theirs() -> None:
