@@ -13,6 +13,7 @@ from protocol.configs.names import UNCLEAN_ELECTION
 from simulation.core.actions import CreateTopic
 from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.draw_coordination import with_groups, with_transactions
+from simulation.core.draw_examined import with_authorizer, with_examiner
 from simulation.core.features import Features, Situation
 from simulation.core.plan import ClusterPlan, Workload
 
@@ -194,6 +195,14 @@ def _transactions(dice: Dice, setting: Setting) -> Setting:
     return Setting(*with_transactions(dice, *setting))
 
 
+def _authorizer(dice: Dice, setting: Setting) -> Setting:
+    return Setting(*with_authorizer(dice, *setting))
+
+
+def _examined(dice: Dice, setting: Setting) -> Setting:
+    return Setting(*with_examiner(dice, *setting))
+
+
 _CHANGES: Final[Mapping[str, Callable[[Dice, Setting], Setting]]] = {
     Situation.KEYED_RECORDS: _keyed_records,
     Situation.COMPRESSION: _compression,
@@ -204,6 +213,8 @@ _CHANGES: Final[Mapping[str, Callable[[Dice, Setting], Setting]]] = {
     Situation.INTERRUPTED_MOVE: _interrupted_move,
     Situation.GROUPS: _groups,
     Situation.TRANSACTIONS: _transactions,
+    Situation.AUTHORIZER: _authorizer,
+    Situation.EXAMINED: _examined,
 }
 """In this order: what comes last is left as it is by what comes before."""
 

@@ -6,6 +6,7 @@ answered by now is asked at the end.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from struct import Struct
@@ -101,7 +102,8 @@ class Exchange:
         self._rebalances = rebalances
         self._asked = _Frames()
         self._answered = _Frames()
-        self._open: dict[int, _Request] = {}
+        self._open: deque[_Request] = deque()
+        """In their order; a client may give two the same correlation id."""
         self.count = 0
         """Requests so far that want an answer."""
         self._paces: dict[int, tuple[int, int]] = {}
@@ -120,7 +122,7 @@ class Exchange:
             if api_key != _PRODUCE or _wants_answer(head, version):
                 group = group_of(head, api_key, version)
                 request = _Request(at_us, api_key, correlation_id, version, group)
-                self._open[correlation_id] = request
+                self._open.append(request)
                 self.count += 1
                 if api_key != _PRODUCE:
                     self._pace(request)
@@ -138,15 +140,19 @@ class Exchange:
         is_news = False
         for head in self._answered.feed(data):
             (correlation_id,) = _SIZE.unpack_from(head)
-            first_id = next(iter(self._open), None)
-            request = self._open.pop(correlation_id, None)
-            if request is None:
-                unknown = _Request(at_us, -1, correlation_id)
-                wrong.append(self._misanswer(unknown, at_us, "was answered twice, or never asked"))
-                continue
-            is_news = is_news or request.api_key not in _ROUTINE
-            if correlation_id != first_id:
+            open_ = self._open
+            if open_ and open_[0].correlation_id == correlation_id:
+                request = open_.popleft()
+            else:
+                request = next((one for one in open_ if one.correlation_id == correlation_id), None)
+                if request is None:
+                    unknown = _Request(at_us, -1, correlation_id)
+                    what = "was answered twice, or never asked"
+                    wrong.append(self._misanswer(unknown, at_us, what))
+                    continue
+                open_.remove(request)
                 wrong.append(self._misanswer(request, at_us, "was answered before an earlier one"))
+            is_news = is_news or request.api_key not in _ROUTINE
             self._end(request, head, at_us)
         return wrong, is_news
 
@@ -179,7 +185,7 @@ class Exchange:
                 self._rebalances.nothing_new(
                     self.name, request.group, asked_us=request.at_us, at_us=at_us
                 )
-        first = next(iter(self._open.values()), None)
+        first = self._open[0] if self._open else None
         if first is not None and first.group:
             self._begin(first, at_us)
 
@@ -190,7 +196,7 @@ class Exchange:
 
     def unanswered(self, now_us: int, patience_us: int) -> Iterator[Misanswer]:
         """Tell the requests that are open for too long."""
-        for request in self._open.values():
+        for request in self._open:
             waited_us = now_us - request.at_us
             if waited_us > patience_us:
                 yield self._misanswer(

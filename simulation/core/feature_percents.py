@@ -77,4 +77,6 @@ PERCENTS: Final[Mapping[str, int]] = {
     "late_failure": 15,
     "late_requests": 15,
     "interrupted_move": 15,
+    "examined": 15,
+    "authorizer": 15,
 }

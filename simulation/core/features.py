@@ -68,6 +68,10 @@ class Situation(StrEnum):
     """What the controller asks of a broker arrives late."""
     INTERRUPTED_MOVE = "interrupted_move"
     """A broker ends, or is ordered something else, while the steps of a move take long."""
+    EXAMINED = "examined"
+    """Somebody asks what `jbodlab conform` asks while things break."""
+    AUTHORIZER = "authorizer"
+    """Brokers ask an authorizer whether clients may, and somebody gives and takes rights."""
 
 
 _SETTING_PERCENT: Final = 20
@@ -98,6 +102,8 @@ USUAL_PERCENTS: Final[Mapping[str, int]] = {
     Situation.LATE_FAILURE: _PLOT_PERCENT,
     Situation.LATE_REQUESTS: _PLOT_PERCENT,
     Situation.INTERRUPTED_MOVE: _PLOT_PERCENT,
+    Situation.EXAMINED: _PLOT_PERCENT,
+    Situation.AUTHORIZER: _PLOT_PERCENT,
 }
 """What the table begins with, and goes back to where no sweep asks for more."""
 FEATURES: Final = tuple(USUAL_PERCENTS)

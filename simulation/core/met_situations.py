@@ -18,6 +18,7 @@ from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.actions import EditJournal, Fault
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.spans import Span
+from simulation.core.draw_examined import AUTHORIZER
 from simulation.core.draw_interrupted import MOVING
 from simulation.core.draw_situations import WITHIN_MS
 from simulation.core.features import Situation
@@ -307,6 +308,14 @@ def _had_interrupted_move(run: _Run) -> bool:
     return any(isinstance(each, Order) and broker_node(each.broker) in slow for each in moves)
 
 
+def _was_examined(run: _Run) -> bool:
+    return any(run.worked.get(one.name) for one in run.plan.workloads if one.kind == "examine")
+
+
+def _was_authorized(run: _Run) -> bool:
+    return AUTHORIZER in run.plan.cluster.configs and _was_examined(run)
+
+
 _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.KEYED_RECORDS: _is_compacted,
     Situation.COMPRESSION: _is_compressed,
@@ -326,6 +335,8 @@ _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.LATE_FAILURE: _had_late_failure,
     Situation.LATE_REQUESTS: _had_late_requests,
     Situation.INTERRUPTED_MOVE: _had_interrupted_move,
+    Situation.EXAMINED: _was_examined,
+    Situation.AUTHORIZER: _was_authorized,
 }
 
 

@@ -14,6 +14,8 @@ from simulation.core.actions import Action, CreateTopic, Fault, Step, When
 from simulation.core.references import NewName, NodeRef, TopicRef
 
 World: TypeAlias = Literal["simulated", "real"]
+EXAMINED: Final = "conform-"
+"""What the names of all that an examiner makes begin with; no history tells what becomes of it."""
 WORLDS: Final[tuple[World, ...]] = ("simulated", "real")
 
 
@@ -88,13 +90,18 @@ class Workload:
     """One client that works on one topic while things happen."""
 
     name: NewName
-    topic: TopicRef
-    kind: Literal["produce", "consume", "transform", "move", "administer", "regroup"] = "produce"
+    topic: TopicRef = ""
+    """Everybody has one but who examines, who makes topics of its own."""
+    kind: Literal["produce", "consume", "transform", "move", "administer", "regroup", "examine"] = (
+        "produce"
+    )
     """``transform`` consumes and produces ``into`` another topic, exactly once, by transactions.
 
     ``move`` moves replicas between the log dirs of their brokers, by chance. ``administer`` sets,
     reads and deletes offsets of a group without members, and the group. ``regroup`` is several
     members of a group, by either protocol, that come and go and do what they must not.
+    ``examine`` asks what `jbodlab conform` asks; where there is an authorizer it gives and takes
+    rights on what it made.
     """
     client: Literal["plain", "aiokafka", "java"] = "plain"
     """``plain`` shows every answer as it came; ``aiokafka`` is the library as people use it.
@@ -145,7 +152,7 @@ class Workload:
     A producer sends them (Produce 0 and 2), a consumer gets them (Fetch 1 and 3).
     """
     records_max: int | None = None
-    """It ends after so many, or so many requests of who regroups; None: with the run."""
+    """So many, or requests of who regroups, cases of who examines, end it; None: the run does."""
     begins: bool = True
     """By itself, when the cluster is ready; otherwise by a step."""
 
@@ -215,6 +222,11 @@ class Plan:
     def fault_names(self) -> tuple[str, ...]:
         """The names of all faults that it sets."""
         return tuple(action.name for action in self.actions if isinstance(action, Fault))
+
+
+def is_examined(topic: str) -> bool:
+    """Tell whether an examiner made the topic: it is deleted, hidden, and has old records."""
+    return topic.startswith(EXAMINED)
 
 
 def log_dir_path(broker: int, log_dir: str) -> str:

@@ -36,7 +36,7 @@ _NEWEST_FORMAT: Final = 2
 _READING: Final = (("consume", "aiokafka"), ("consume", "java"))
 _TRANSFORMING: Final = (("transform", "aiokafka"), ("transform", "java"))
 _FETCHING: Final = (("consume", "java"), ("transform", "java"))
-_ORDERING: Final = ("move", "administer", "regroup")
+_ORDERING: Final = ("move", "administer", "regroup", "examine")
 _ALONE: Final = ("administer", "regroup")
 """Who has a group, and shares it with nobody."""
 _IN_GROUPS: Final = (*_READING, *_TRANSFORMING, *((kind, "plain") for kind in _ALONE))
@@ -112,6 +112,8 @@ def _same_name_mistakes(plan: Plan) -> Iterator[str]:
 
 def _workload_mistakes(plan: Plan) -> Iterator[str]:
     for index, workload in enumerate(plan.workloads):
+        if not workload.topic and workload.kind != "examine":
+            yield f"workloads[{index}].topic: is missing"
         if workload.client != "plain" and workload.kind in _ORDERING:
             yield f"workloads[{index}].client: {workload.client} gives no orders"
         mistakes = (*_library_mistakes(workload), *_java_mistakes(workload))

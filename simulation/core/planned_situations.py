@@ -34,6 +34,7 @@ from simulation.core.actions import (
     Stop,
     When,
 )
+from simulation.core.draw_examined import AUTHORIZER
 from simulation.core.draw_interrupted import MOVING
 from simulation.core.draw_late import LATE_MS_MIN
 from simulation.core.draw_situations import FATAL, WITHIN_MS
@@ -248,6 +249,14 @@ def _has_interrupted_move(_plan: Plan, timed: list[TimedStep]) -> bool:
     )
 
 
+def _has_examiner(plan: Plan, _timed: list[TimedStep]) -> bool:
+    return any(one.kind == "examine" for one in plan.workloads)
+
+
+def _has_authorizer(plan: Plan, _timed: list[TimedStep]) -> bool:
+    return AUTHORIZER in plan.cluster.configs
+
+
 _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.KEYED_RECORDS: _has_keyed_records,
     Situation.COMPRESSION: _has_compression,
@@ -267,6 +276,8 @@ _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.LATE_FAILURE: _has_late_failure,
     Situation.LATE_REQUESTS: _has_late_requests,
     Situation.INTERRUPTED_MOVE: _has_interrupted_move,
+    Situation.EXAMINED: _has_examiner,
+    Situation.AUTHORIZER: _has_authorizer,
 }
 
 

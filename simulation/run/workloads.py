@@ -18,6 +18,7 @@ from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient
 from simulation.workload.committed_reader import CommittedReader
 from simulation.workload.consumer import ANSWER_BYTES_MAX, ConsumerSettings, ConsumerWorkload
+from simulation.workload.examiner import ExaminerSettings, ExaminerWorkload
 from simulation.workload.group_administrator import (
     GroupAdministrator,
     GroupAdministratorSettings,
@@ -108,7 +109,7 @@ class Workloads:
 
     async def end_writers(self) -> None:
         """End all that write or order something; what they have sent is waited for."""
-        await self.end(*self._of("produce", "move", "administer", "regroup"))
+        await self.end(*self._of("produce", "move", "administer", "regroup", "examine"))
 
     async def end_transformers(self) -> None:
         """End those that write what they read, with their transactions."""
@@ -250,6 +251,12 @@ class Workloads:
                     requests_max=workload.records_max,
                 )
                 return RestlessMembersWorkload(self._connect, self._chance, restless)
+            case "examine":
+                examining = ExaminerSettings(
+                    interval_ms=workload.interval_ms,
+                    cases_max=workload.records_max,
+                )
+                return ExaminerWorkload(connection, self._chance, examining)
             case "move":
                 return MoverWorkload(
                     connection,

@@ -17,6 +17,7 @@ from simulation.core.checkers.fault_model import EVER
 from simulation.core.checkers.quiet_times import QuietTimes
 from simulation.core.checkers.spans import spans_of
 from simulation.core.history import Function, Kind, Operation, Order
+from simulation.core.plan import is_examined
 from simulation.core.samples import PartitionSample, Samples, TopicView
 
 NAME: Final = "denied topics"
@@ -106,7 +107,7 @@ def _denied(samples: Samples, topics: Sequence[str]) -> Iterator[_Denied]:
     for view in samples.views:
         wanted = topics if view.named is None else view.named
         for topic in wanted:
-            if topic not in view.found:
+            if topic not in view.found and not is_examined(topic):
                 tp = TopicPartition(topic, 0)
                 yield _Denied(view.asked_us, view.at_us, view.broker, tp, "its metadata")
     for each in samples.denials:

@@ -15,6 +15,7 @@ from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import EVER, is_damaged
 from simulation.core.history import Kind, Send, Txn
+from simulation.core.plan import is_examined
 from simulation.core.samples import BatchSample, LogSample
 
 NAME: Final = "idempotence"
@@ -32,7 +33,7 @@ def check_idempotence(evidence: Evidence) -> list[Violation]:
     in_logs = [
         Violation(NAME, evidence.samples.ended_us, text)
         for log in evidence.samples.logs
-        if log.is_leader and log.is_readable
+        if log.is_leader and log.is_readable and not is_examined(log.tp.topic)
         if forgiven.get(log.tp) != EVER and not is_damaged(evidence.samples, log)
         for text in [
             *_sequence_faults(

@@ -17,6 +17,7 @@ from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.core.checkers.denials import ordered_ends
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.quiet_times import QuietTimes
+from simulation.core.plan import is_examined
 from simulation.core.samples import PartitionSample, Samples, ToldPartition, TopicView
 
 NAME: Final = "metadata"
@@ -66,7 +67,8 @@ class _Decisions:
 
     def steady(self, view: TopicView, since_us: int, until_us: int) -> Iterator[PartitionSample]:
         """Give what was asked for, was led then, and did not change in all that time."""
-        for topic in self._by_topic if view.named is None else view.named:
+        topics = self._by_topic if view.named is None else view.named
+        for topic in (each for each in topics if not is_examined(each)):
             for known in self._by_topic.get(topic, {}).values():
                 count = bisect_right(known, since_us, key=lambda sample: sample.at_us)
                 is_last = count == len(known) or known[count].at_us > until_us

@@ -119,8 +119,9 @@ def _went_on(samples: Samples) -> Iterator[Violation]:
         for broker in now.replicas:
             key = (now.tp, now.topic_id, broker)
             if broker in now.offline:
-                # One epoch is that of the failure, another one is of a return that nobody saw.
-                if now.leader_epoch < earlier.leader_epoch + 2:
+                # One epoch is that of the failure of a member of the Isr, another one of a return
+                # that nobody saw.
+                if now.leader_epoch <= earlier.leader_epoch + (broker in earlier.isr):
                     before.setdefault(key, now)
                 continue
             first = before.pop(key, None)

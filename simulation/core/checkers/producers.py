@@ -14,6 +14,7 @@ from protocol.ids import NO_OFFSET, NO_SEQUENCE
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import is_damaged
+from simulation.core.plan import is_examined
 from simulation.core.samples import BatchSample, LogSample, ProducerSample
 
 NAME: Final = "producers"
@@ -24,13 +25,13 @@ def check_producers(evidence: Evidence) -> list[Violation]:
     """Look at every log of a broker that was asked for its producers, at the end."""
     samples = evidence.samples
     compacted = deletions_of(evidence).compacted
-    may_expire = bool(samples.clock_skews)
+    is_skewed = bool(samples.clock_skews)
     return [
         Violation(NAME, samples.ended_us, f"broker {log.broker}, {log.tp}: {text}")
         for log in samples.logs
         if log.producers is not None and log.is_readable and not log.is_future
         if log.tp.topic not in compacted and not is_damaged(samples, log)
-        for text in _differences(log, may_expire=may_expire)
+        for text in _differences(log, may_expire=is_skewed or is_examined(log.tp.topic))
     ]
 
 

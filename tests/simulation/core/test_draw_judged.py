@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from random import Random
 
+from protocol.configs.authorizer import STANDARD_AUTHORIZER
+from simulation.core.draw_examined import AUTHORIZER
 from simulation.core.draw_judged import CASES, CONFIGS, judged
 from simulation.core.plan import ClusterPlan, Plan
 
@@ -17,3 +19,10 @@ def test_some_are_judged_and_have_what_answers_hang_on() -> None:
     assert all(plan.ending.judged_cases == CASES for plan in asked)
     assert all(plan.cluster.configs == {"num.partitions": "2", **CONFIGS} for plan in asked)
     assert all(plan == PLAN for plan in plans if plan not in asked)
+
+
+def test_none_is_judged_that_has_an_authorizer_for_apache_kafka_had_none() -> None:
+    authorized = Plan(
+        name="a", shows="A.", cluster=ClusterPlan(configs={AUTHORIZER: STANDARD_AUTHORIZER})
+    )
+    assert all(judged(Random(seed), authorized) == authorized for seed in range(100))

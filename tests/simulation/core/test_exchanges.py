@@ -54,6 +54,17 @@ def exchange() -> Exchange:
     return Exchange("writer to broker-1")
 
 
+def test_two_requests_with_one_correlation_id_are_answered_one_after_the_other(
+    client: ClientConnection, exchange: Exchange
+) -> None:
+    frame = _ask(client)
+    exchange.asked(frame + frame, 0)
+    answer = _answer(_first_id(frame))
+    assert exchange.answered(answer + answer, 1) == ([], False)
+    ((_, _, _, _, what),) = exchange.answered(answer, 2)[0]
+    assert what == "was answered twice, or never asked"
+
+
 def test_requests_answered_once_and_in_order_are_fine(
     client: ClientConnection, exchange: Exchange
 ) -> None:

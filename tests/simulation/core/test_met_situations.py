@@ -26,6 +26,13 @@ steps:
   - {fault: {id: late, broker: 1, mode: delay, delay_ms: 5}}
 """
 
+EXAMINED = """
+name: p
+shows: x.
+cluster:
+  configs: {authorizer.class.name: org.apache.kafka.metadata.authorizer.StandardAuthorizer}
+workloads: [{name: examiner, kind: examine}]
+"""
 LATE = """
 name: p
 shows: x.
@@ -218,3 +225,11 @@ def test_a_move_was_slow_where_names_took_long_in_its_broker(hits: int, broker: 
     story.order(Function.MOVE, Order(*TP, broker=broker, log_dir="d2"))
     found = met_situations(plan, story.evidence, {}, {"slow": hits})
     assert (Situation.INTERRUPTED_MOVE in found) == (hits == broker == 1)
+
+
+def test_an_examiner_counts_where_it_carried_cases_out_and_so_does_the_authorizer() -> None:
+    plan = parse_plan(EXAMINED, source="p")
+    evidence = Story().evidence
+    assert met_situations(plan, evidence, {"examiner": 0}, {}) == ()
+    found = met_situations(plan, evidence, {"examiner": 1}, {})
+    assert found == (Situation.EXAMINED, Situation.AUTHORIZER)

@@ -207,3 +207,9 @@ def test_a_client_that_cannot_be_is_told(workload: str, told: str) -> None:
 )
 def test_who_crashes_and_from_where_on_is_said_clearly(rest: str, told: str) -> None:
     assert mistakes_of(f"{HEAD}{rest}\n") == [told]
+
+
+def test_everybody_has_a_topic_but_who_examines() -> None:
+    text = "name: x\nshows: X.\nworkloads:\n  - {name: examiner, kind: examine}\n"
+    assert parse_plan(text, source="x.yaml").workloads[0].topic == ""
+    assert mistakes_of(text + "  - {name: writer}\n") == ["workloads[1].topic: is missing"]

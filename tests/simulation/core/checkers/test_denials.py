@@ -133,3 +133,11 @@ def test_who_told_of_a_topic_may_not_have_heard_yet_that_it_grew() -> None:
     story.samples.views.append(TopicView(at_us, at_us + 6, 1, None, {"orders": 2}, {}))
     story.samples.denials.append(Denial(at_us + 7, at_us + 8, 1, added))
     assert _times(story) == [12.000008]
+
+
+def test_what_an_examiner_made_may_be_gone_before_anybody_saw_it() -> None:
+    story = Story()
+    story.at(5).partition(tp=TP._replace(topic="conform-topic1"), topic_id=b"first")
+    _start(story, 10, boot=2)
+    _view(story, 11)
+    assert _times(story) == []

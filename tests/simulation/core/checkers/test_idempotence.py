@@ -159,3 +159,11 @@ def test_what_went_down_with_a_batch_that_was_out_of_order_is_no_fault_of_its_ow
     send = story.begin_send(3)
     send.unknown("behind one that ended with OUT_OF_ORDER_SEQUENCE_NUMBER")
     assert _texts(story) == []
+
+
+def test_the_numbers_of_an_examiner_begin_where_it_likes() -> None:
+    story = _story(batch(0, 2, producer=(7, 0, 5)))
+    assert len(_texts(story)) == 1
+    (log,) = story.samples.logs
+    story.samples.logs[0] = log._replace(tp=log.tp._replace(topic="conform-topic1"))
+    assert _texts(story) == []

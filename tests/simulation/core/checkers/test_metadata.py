@@ -179,3 +179,10 @@ def test_nothing_is_expected_when_the_controller_just_began_again() -> None:
     ]
     assert _told(story, None) == []
     assert len(_told(story.at(20), None)) == 1
+
+
+def test_what_an_examiner_made_may_be_hidden_from_who_may_not_describe_it() -> None:
+    hidden = TP._replace(topic="conform-topic1")
+    story = Story().at(1)
+    story.partition(tp=hidden)
+    assert _told(story.at(9), None) == []

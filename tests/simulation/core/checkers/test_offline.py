@@ -170,3 +170,10 @@ def test_one_whose_return_began_before_anybody_saw_the_failure_needs_no_later_ep
     story = _came_back(4)
     story.samples.partitions[0] = story.samples.partitions[0]._replace(leader_epoch=2)
     assert _texts(story) == []
+
+
+def test_one_that_was_in_no_isr_took_no_epoch_with_it_when_it_failed() -> None:
+    """What began between two looks is of its return (seed 122, with an authorizer)."""
+    story = _came_back(4)
+    story.samples.partitions[0] = story.samples.partitions[0]._replace(isr=(1,))
+    assert _texts(story) == []

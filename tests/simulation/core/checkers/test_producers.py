@@ -86,3 +86,11 @@ def test_logs_that_lost_batches_or_that_nobody_looked_at_judge_nothing() -> None
     damaged.samples.damages.append(Damage(0, 1, "d1", "bit flip", is_lasting=True))
 
     assert [texts(story) for story in (unseen, cut, compacted, damaged)] == [[], [], [], []]
+
+
+def test_what_an_examiner_wrote_long_ago_may_be_forgotten() -> None:
+    for topic, count in (("orders", 1), ("conform-topic1", 0)):
+        story = story_of(DATA, producers=())
+        (log,) = story.samples.logs
+        story.samples.logs[0] = log._replace(tp=log.tp._replace(topic=topic))
+        assert len(texts(story)) == count
