@@ -1,0 +1,239 @@
+"""What a broker with an authorizer promises: who may not is told so, and of that alone.
+
+Names that an answer tells are held against the rights that they need, whatever rule looked at them.
+Source: Kafka's documentation, "Operations and Resources on Protocols"; KafkaApis.scala.
+"""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any, Final, NamedTuple, TypeAlias, cast
+
+from broker.core.access import Access
+from broker.core.access_rules import Ruling
+from broker.core.metadata_image import MetadataImage
+from broker.dispatcher import Dispatcher, _Asked
+from broker.handlers import Begun
+from protocol.acls.authorizer import Authorizer
+from protocol.acls.model import AclOperation as Op
+from protocol.acls.model import AclResourceType as Kind
+from protocol.apis import APIS
+from protocol.configs.types import ResourceType
+from protocol.errors import ErrorCode
+from protocol.ids import ZERO_UUID
+from simulation.contracts.contract import Broken, of_method
+
+_CODES: Final[Mapping[Kind, ErrorCode]] = {
+    Kind.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+    Kind.GROUP: ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    Kind.CLUSTER: ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+    Kind.TRANSACTIONAL_ID: ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+}
+_TXN: Final = Kind.TRANSACTIONAL_ID
+_NEEDED: Final[Mapping[Kind, Mapping[str, Op]]] = {
+    Kind.TOPIC: {
+        **dict.fromkeys(("Produce", "AddPartitionsToTxn"), Op.WRITE),
+        **dict.fromkeys(
+            ("Fetch", "OffsetCommit", "TxnOffsetCommit", "OffsetDelete", "DescribeProducers"),
+            Op.READ,
+        ),
+        **dict.fromkeys(
+            ("ListOffsets", "Metadata", "DescribeTopicPartitions", "OffsetForLeaderEpoch"),
+            Op.DESCRIBE,
+        ),
+        "OffsetFetch": Op.DESCRIBE,
+        "CreateTopics": Op.CREATE,
+        "DeleteRecords": Op.DELETE,
+        "CreatePartitions": Op.ALTER,
+        "DescribeConfigs": Op.DESCRIBE_CONFIGS,
+        **dict.fromkeys(("AlterConfigs", "IncrementalAlterConfigs"), Op.ALTER_CONFIGS),
+    },
+    Kind.GROUP: {
+        **dict.fromkeys(
+            ("OffsetFetch", "FindCoordinator", "DescribeGroups", "ConsumerGroupDescribe"),
+            Op.DESCRIBE,
+        ),
+        "ListGroups": Op.DESCRIBE,
+        "DeleteGroups": Op.DELETE,
+        "DescribeConfigs": Op.DESCRIBE_CONFIGS,
+        **dict.fromkeys(("AlterConfigs", "IncrementalAlterConfigs"), Op.ALTER_CONFIGS),
+    },
+    _TXN: dict.fromkeys(
+        ("FindCoordinator", "DescribeTransactions", "ListTransactions"), Op.DESCRIBE
+    ),
+}
+"""Kind of a resource -> API -> what each needs that an answer names."""
+_ENOUGH: Final[Mapping[str, Op]] = {
+    "CreateTopics": Op.CREATE,
+    "OffsetForLeaderEpoch": Op.CLUSTER_ACTION,
+    "Fetch": Op.CLUSTER_ACTION,
+    "ListGroups": Op.DESCRIBE,
+}
+"""Who may do this to the cluster needs nothing of what is named."""
+_WHOLE: Final[Mapping[str, tuple[tuple[Kind, Op, str], ...]]] = {
+    **dict.fromkeys(
+        (
+            *("JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup", "OffsetCommit"),
+            "ConsumerGroupHeartbeat",
+        ),
+        ((Kind.GROUP, Op.READ, "group_id"),),
+    ),
+    "OffsetDelete": ((Kind.GROUP, Op.DELETE, "group_id"),),
+    "EndTxn": ((_TXN, Op.WRITE, "transactional_id"),),
+    **dict.fromkeys(
+        ("AddOffsetsToTxn", "TxnOffsetCommit"),
+        ((_TXN, Op.WRITE, "transactional_id"), (Kind.GROUP, Op.READ, "group_id")),
+    ),
+    "InitProducerId": ((_TXN, Op.WRITE, "transactional_id"),),
+    "AddPartitionsToTxn": ((_TXN, Op.WRITE, "v3_and_below_transactional_id"),),
+}
+"""API -> what a request needs as a whole: a right on what a field names, if it names something."""
+_NAMES: Final[Mapping[str, Kind]] = {
+    "topic": Kind.TOPIC,
+    "name": Kind.TOPIC,
+    "group_id": Kind.GROUP,
+    "transactional_id": _TXN,
+}
+_KINDS: Final = {ResourceType.TOPIC: Kind.TOPIC, ResourceType.GROUP: Kind.GROUP}
+_LISTS: Final[Mapping[str, Kind]] = {
+    **dict.fromkeys(("groups", "groups_names", "group_ids"), Kind.GROUP),
+    "transactional_ids": _TXN,
+}
+"""Lists of names, but for keys whose kind the request tells."""
+_ROW_CODES: Final = ("error_code", "partition_error_code")
+_IN_PART: Final = ("Fetch", "ListGroups", "ListTransactions", "AddPartitionsToTxn")
+"""Whose answers tell not all that was asked for, or more."""
+
+
+_About: TypeAlias = "tuple[Kind | None, str]"
+"""What a code is about; ``_WHOLE_REQUEST``: nothing that is named."""
+_WHOLE_REQUEST: Final[_About] = (None, "")
+
+
+class _Told(NamedTuple):
+    """One code of an answer, and what it is about; None: all of the request."""
+
+    kind: Kind | None
+    name: str
+    code: int
+
+
+def _told(
+    row: Any, key_kind: Kind, metadata: MetadataImage, about: _About = _WHOLE_REQUEST
+) -> Iterator[_Told]:
+    """Give every code below a row, under the nearest name above it."""
+    about = _named(row, key_kind, metadata) or about
+    for each in fields(row):
+        value = getattr(row, each.name)
+        if each.name in _ROW_CODES:
+            yield _Told(*about, value)
+        elif isinstance(value, list | tuple):
+            for below in cast("list[Any]", value):
+                if is_dataclass(below):
+                    yield from _told(below, key_kind, metadata, about)
+
+
+def _named(row: Any, key_kind: Kind, metadata: MetadataImage) -> _About | None:
+    for field, kind in _NAMES.items():
+        name = getattr(row, field, None)
+        if name:
+            return kind, name
+    if hasattr(row, "resource_name"):
+        return _KINDS.get(row.resource_type), row.resource_name
+    if hasattr(row, "key"):
+        return key_kind, row.key
+    topic_id = bytes(getattr(row, "topic_id", ZERO_UUID))
+    if topic_id != ZERO_UUID:
+        return Kind.TOPIC, metadata.topic_name(topic_id) or ""
+    return None
+
+
+@of_method(Dispatcher, "_completed")
+def completed(
+    _dispatcher: Dispatcher, asked: _Asked, access: Access, _ruling: Ruling, _response: object
+) -> Generator[None, Any, Broken]:
+    """Who may not is told so of what it names, and of nothing else; the rest is answered."""
+    answer = yield
+    api = APIS[asked.received.api_key].name
+    if answer is None or _is_enough(api, access):
+        return None
+    key_kind = _TXN if getattr(asked.request, "key_type", 0) == 1 else Kind.GROUP
+    codes = list(_told(answer, key_kind, access.metadata))
+    is_of_all = api == "Metadata" and asked.request.topics is None
+    for kind, name, code in () if is_of_all else codes:
+        needed = None if kind is None or not name else _NEEDED[kind].get(api)
+        if kind is None or needed is None:
+            continue
+        may = access.may(needed, kind, name, logs=False)
+        if may and code == _CODES[kind] and not _may_not_be_made(api, asked, access, name):
+            return f"{api} of {name}, which it may, is answered with {ErrorCode(code).name}"
+        if not may and code != _CODES[kind]:
+            return f"{api} of {name}, which it may not, is answered with {code}"
+    if api in _IN_PART or any(each.kind is None and each.code for each in codes):
+        return None
+    told = {each[:2]: None for each in codes}
+    asked_for = _asked_for(api, asked.request, key_kind, access.metadata)
+    left = [each for each in asked_for if each not in told]
+    return f"{api} tells nothing of {left}" if left else None
+
+
+def _is_enough(api: str, access: Access) -> bool:
+    return api in _ENOUGH and access.may_cluster(_ENOUGH[api], logs=False)
+
+
+def _may_not_be_made(api: str, asked: _Asked, access: Access, name: str) -> bool:
+    """Tell whether a topic that is not there would have to be created first."""
+    creates = (
+        api == "Metadata" and access.creates_topics and asked.request.allow_auto_topic_creation
+    )
+    return creates and not access.metadata.has_topic(name)
+
+
+def _asked_for(api: str, request: Any, key_kind: Kind, metadata: MetadataImage) -> Iterator[_About]:
+    """Give what a request names, but for topics of which no partition is named."""
+    for each in fields(request):
+        value = getattr(request, each.name)
+        for row in cast("list[Any]", value) if isinstance(value, list | tuple) else ():
+            if isinstance(row, str):
+                about = _LISTS.get(each.name, key_kind), row
+            else:
+                is_about = is_dataclass(row) and not _is_bare(row)
+                about = _named(row, key_kind, metadata) if is_about else None
+            if about and about[0] is not None and about[1] and api in _NEEDED[about[0]]:
+                yield about
+
+
+def _is_bare(row: Any) -> bool:
+    return any(
+        each.name.startswith("partition") and not getattr(row, each.name) for each in fields(row)
+    )
+
+
+@of_method(Dispatcher, "_authorized")
+def authorized(
+    dispatcher: Dispatcher, asked: _Asked, authorizer: Authorizer
+) -> Generator[None, Any, Broken]:
+    """Who may not ask at all is answered with that and nothing else."""
+    api = APIS[asked.received.api_key].name
+    denied = [
+        _CODES[kind]
+        for kind, operation, field in _WHOLE.get(api, ())
+        if (name := getattr(asked.request, field))
+        if not _may(asked, authorizer, operation, kind, name)
+    ]
+    answer = yield
+    if answer is None or isinstance(answer, Begun):
+        return f"{api} is begun, and it may not" if denied and answer is not None else None
+    metadata = dispatcher._context.metadata  # noqa: SLF001 -- nothing public has it
+    codes = [each.code for each in _told(answer, Kind.GROUP, metadata)]
+    if denied and any(code not in denied for code in codes):
+        return f"{api}, which it may not ask, is answered with {codes}, not {denied}"
+    return None
+
+
+def _may(asked: _Asked, authorizer: Authorizer, operation: Op, kind: Kind, name: str) -> bool:
+    peer = asked.peer
+    return authorizer.is_allowed(str(peer.principal), peer.host, operation, kind, name)

@@ -1,0 +1,114 @@
+"""Answers that tell the wrong clients the wrong things, and what the contracts of rights say."""
+
+# pyright: reportPrivateUsage=false
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, Final, cast
+
+import pytest
+
+from broker.core.access import Access, Asker
+from broker.core.access_rules import Ruling
+from broker.core.metadata_image import MetadataImage
+from broker.dispatcher import Dispatcher
+from broker.handlers import Begun
+from protocol.acls.authorizer import Authorizer
+from protocol.acls.model import (
+    AclBinding,
+    AclOperation,
+    AclResourceType,
+    PatternType,
+    PermissionType,
+    ResourcePattern,
+)
+from protocol.apis import BY_NAME
+from protocol.errors import ErrorCode
+from protocol.ids import BrokerId
+from protocol.messages.groups import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    HeartbeatRequest,
+    HeartbeatResponse,
+)
+from tests.simulation.contracts.wrong_rules import answers, told_of
+
+REFUSED: Final = ErrorCode.GROUP_AUTHORIZATION_FAILED
+METADATA: Final = MetadataImage(broker_id=BrokerId(1))
+DISPATCHER: Any = SimpleNamespace(_context=SimpleNamespace(metadata=METADATA))
+
+
+def _authorizer() -> Authorizer:
+    """Return one by which everybody may describe and read the group ``mine``, and no other."""
+    pattern = ResourcePattern(AclResourceType.GROUP, "mine", PatternType.LITERAL)
+    authorizer = Authorizer()
+    authorizer.replace(
+        AclBinding(pattern, "User:*", "*", operation, PermissionType.ALLOW)
+        for operation in (AclOperation.DESCRIBE, AclOperation.READ)
+    )
+    return authorizer
+
+
+def _asked(api: str, request: object) -> Any:
+    received = SimpleNamespace(api_key=BY_NAME[api].key)
+    peer = SimpleNamespace(principal="User:ann", host="127.0.0.1")
+    return SimpleNamespace(received=received, request=request, peer=peer)
+
+
+def _told_of_groups(**codes: ErrorCode) -> list[str]:
+    """Return what is told of an answer with these codes to who asked for ``mine`` and ``other``."""
+    asker = Asker("User:ann", "127.0.0.1", "DescribeGroups")
+    access = Access(
+        _authorizer(), asker, metadata=METADATA, creates_topics=False, told=lambda _: None
+    )
+    request = DescribeGroupsRequest(groups=["mine", "other"])
+    rows = [DescribedGroup(error_code=code, group_id=name) for name, code in codes.items()]
+    answer = DescribeGroupsResponse(groups=rows)
+    asked = _asked("DescribeGroups", request)
+    return told_of(
+        answers(answer),
+        "Dispatcher._completed",
+        lambda: Dispatcher._completed(DISPATCHER, asked, access, Ruling(request), None),
+    )
+
+
+def test_who_may_is_answered_and_who_may_not_is_refused() -> None:
+    assert _told_of_groups(mine=ErrorCode.NONE, other=REFUSED) == []
+
+
+@pytest.mark.parametrize(
+    ("codes", "told"),
+    [
+        ({"mine": ErrorCode.NONE, "other": ErrorCode.NONE}, "other, which it may not"),
+        ({"mine": REFUSED, "other": REFUSED}, "mine, which it may, is answered with GROUP_"),
+        ({"mine": ErrorCode.NONE}, "tells nothing of [(<AclResourceType.GROUP: 3>, 'other')]"),
+    ],
+)
+def test_what_is_told_to_the_wrong_ones_is_told(codes: dict[str, ErrorCode], told: str) -> None:
+    (text,) = _told_of_groups(**codes)
+    assert told in text
+
+
+def _told_of_whole(group: str, answer: object) -> list[str]:
+    asked = _asked("Heartbeat", HeartbeatRequest(group_id=group, generation_id=1, member_id="a"))
+
+    def use() -> None:
+        asking = Dispatcher._authorized(DISPATCHER, asked, _authorizer())
+        with pytest.raises(StopIteration):
+            asking.send(None)
+
+    async def wrong(*_: object) -> object:
+        return answer
+
+    return told_of(wrong, "Dispatcher._authorized", use)
+
+
+def test_who_may_not_ask_at_all_gets_that_code_and_nothing_else() -> None:
+    assert _told_of_whole("mine", HeartbeatResponse(error_code=ErrorCode.NONE)) == []
+    assert _told_of_whole("other", HeartbeatResponse(error_code=REFUSED)) == []
+    assert _told_of_whole("other", HeartbeatResponse(error_code=ErrorCode.NONE))
+    begun = Begun(cast("Any", None), cast("Any", None), cast("Any", None))
+    assert _told_of_whole("mine", begun) == []
+    assert _told_of_whole("other", begun)
