@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from conformance.case_run import CaseRun
 from conformance.cluster_access import Access, Broker
@@ -38,11 +38,17 @@ RESTED: Final = ("frames", "cut", "beyond", "below", "tags", "order")
 """Groups about bytes and not about what brokers know: they are asked when all is well again."""
 NOT_ASKED: Final = ("produce/largest",)
 """A batch as large as brokers take, which segments of a story are too small for."""
-_RIGHTS_ONCE_OF: Final = 3
+T = TypeVar("T")
+_RIGHTS_ONCE_OF: Final = 2
 _RIGHTS_MAX: Final = 4
-_KINDS: Final = (AclResourceType.TOPIC, AclResourceType.GROUP, AclResourceType.TRANSACTIONAL_ID)
+_WORDS: Final[Mapping[AclResourceType, tuple[str, ...]]] = {
+    AclResourceType.TOPIC: ("", "topic1", "topic2", "none"),
+    AclResourceType.GROUP: ("", "group", "none"),
+    AclResourceType.TRANSACTIONAL_ID: ("", "txn"),
+}
+"""Kind -> how the names go on that a right is about; "": however they do."""
 _ANYBODY: Final = "User:*"
-_EXAMINEDED: Final = 4
+_PREFIXED: Final = 4
 _ANY: Final = 1
 _DENY_AND_ALLOW: Final = (2, 3)
 _FAILS: Final = (ConformanceError, OSError, LookupError, Malformed)
@@ -118,7 +124,9 @@ class ExaminerWorkload:
 
     def _drawn(self, groups: Sequence[Sequence[Variant]]) -> Variant:
         """Draw a group first: small ones come as often as large ones."""
-        among = groups[self._chance.randrange(len(groups))]
+        return self._one_of(self._one_of(groups))
+
+    def _one_of(self, among: Sequence[T]) -> T:
         return among[self._chance.randrange(len(among))]
 
     async def _ask(self, variant: Variant, access: Access, count: int) -> None:
@@ -142,16 +150,15 @@ class ExaminerWorkload:
             await self._take_rights_back(access)
             return
         self._rights += 1
-        kind = _KINDS[self._chance.randrange(len(_KINDS))]
-        among = OPERATIONS[kind]
+        kind = self._one_of(tuple(_WORDS))
         right = {
             "resourceType": kind,
-            "resourceName": EXAMINED,
-            "resourcePatternType": _EXAMINEDED,
+            "resourceName": EXAMINED + self._one_of(_WORDS[kind]),
+            "resourcePatternType": _PREFIXED,
             "principal": _ANYBODY,
             "host": "*",
-            "operation": among[self._chance.randrange(len(among))],
-            "permissionType": _DENY_AND_ALLOW[self._chance.randrange(len(_DENY_AND_ALLOW))],
+            "operation": self._one_of(OPERATIONS[kind]),
+            "permissionType": self._one_of(_DENY_AND_ALLOW),
         }
         answer = await access.request("CreateAcls", {"creations": [right]}, CONTROLLER)
         code = answer["results"][0]["errorCode"]
@@ -160,8 +167,8 @@ class ExaminerWorkload:
     async def _take_rights_back(self, access: Access) -> None:
         everything = {
             "resourceTypeFilter": _ANY,
-            "resourceNameFilter": EXAMINED,
-            "patternTypeFilter": _EXAMINEDED,
+            "resourceNameFilter": None,
+            "patternTypeFilter": _PREFIXED,
             "principalFilter": None,
             "hostFilter": None,
             "operation": _ANY,
