@@ -113,7 +113,7 @@ _About: TypeAlias = "tuple[Kind | None, str]"
 _WHOLE_REQUEST: Final[_About] = (None, "")
 
 
-class _Told(NamedTuple):
+class _ToldCode(NamedTuple):
     """One code of an answer, and what it is about; None: all of the request."""
 
     kind: Kind | None
@@ -123,13 +123,13 @@ class _Told(NamedTuple):
 
 def _told(
     row: Any, key_kind: Kind, metadata: MetadataImage, about: _About = _WHOLE_REQUEST
-) -> Iterator[_Told]:
+) -> Iterator[_ToldCode]:
     """Give every code below a row, under the nearest name above it."""
     about = _named(row, key_kind, metadata) or about
     for each in fields(row):
         value = getattr(row, each.name)
         if each.name in _ROW_CODES:
-            yield _Told(*about, value)
+            yield _ToldCode(*about, value)
         elif isinstance(value, list | tuple):
             for below in cast("list[Any]", value):
                 if is_dataclass(below):
