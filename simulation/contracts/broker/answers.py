@@ -55,6 +55,34 @@ def take_partition(
     return broken
 
 
+def _unchanged(entry: Followed, turn: int) -> Generator[None, None, Broken]:
+    """Hold a state against what comes late: a timer, or a disk, of an earlier turn."""
+    state, now = entry.state, entry.turn
+    yield
+    if turn == now or (entry.state, entry.turn) == (state, now):
+        return None
+    return f"{entry.replica.tp} was {state.name}, a turn that is over makes it {entry.state.name}"
+
+
+@of_method(Fetcher, "_retry")
+def retry(_: Fetcher, entry: Followed, turn: int) -> Generator[None, None, Broken]:
+    """A wait that is over for another reason ends once."""
+    return (yield from _unchanged(entry, turn))
+
+
+@of_method(Fetcher, "_worked")
+def worked(
+    _: Fetcher,
+    entry: Followed,
+    turn: int,
+    round_number: int,
+    then: object,
+    work: object,
+) -> Generator[None, None, Broken]:
+    """What a disk has done for a replica counts for nothing where that is followed anew."""
+    return (yield from _unchanged(entry, turn))
+
+
 @of_method(Fetcher, "_ask_once")
 def ask_once(fetcher: Fetcher) -> Generator[None, FetchResponse | None, Broken]:
     """A session ends with its connection: nobody knows what its leader heard of the last request.

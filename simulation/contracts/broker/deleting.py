@@ -64,6 +64,18 @@ def on_log_start_written(
     return f"{replica.tp} begins at {start}, after a power cut at {kept}"
 
 
+@of_method(Replica, "log_start_rose")
+def log_start_rose(
+    replica: Replica, before: int, written: asyncio.Future[bool]
+) -> Generator[None, None, Broken]:
+    """Until a deletion is written down no more counts as deleted than what was before."""
+    yield
+    kept = kept_log_start(replica.log.dir.disk, replica.tp, replica.log.files)
+    if kept is None or replica.log_start_write is None or replica.kept_log_start <= kept:
+        return None
+    return f"{replica.tp} counts as deleted up to {replica.kept_log_start}, written is {kept}"
+
+
 @of_method(MovingLog, "_point_to_promoted")
 def point_to_promoted(
     moving: MovingLog, source: object, written_epochs: list[EpochEntry]

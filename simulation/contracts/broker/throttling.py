@@ -16,7 +16,11 @@ from broker.core.replication_quota import ReplicationQuota
 from broker.engine.follow.followed import ALL_BYTES, Followed
 from broker.engine.follow.follower_throttle import Division, FollowerThrottle
 from broker.engine.move.moving import MovingLog
+from broker.engine.replica import Replica
+from broker.engine.serve.fetch import Fetches
 from broker.engine.serve.leader_throttle import WAITS, LeaderThrottle
+from broker.engine.serve.reading import Reading
+from broker.engine.types import FetchResult
 from protocol.ids import BrokerId
 from simulation.contracts.contract import Broken, of_method
 
@@ -118,3 +122,34 @@ def on_copied(
     if log is not None and log.positions.high_watermark > max(committed, before):
         return f"{moving.tp} has {committed} committed, its copy {log.positions.high_watermark}"
     return _unpaid(quota, now_ms, room, size_bytes)
+
+
+@of_method(MovingLog, "copy")
+def copy(moving: MovingLog) -> Generator[None, None, Broken]:
+    """A move copies nothing while more was copied than the limit lets through."""
+    quota = moving._tools.throttle  # noqa: SLF001 -- as above
+    is_exceeded = quota.is_exceeded(moving._state.now_ms())  # noqa: SLF001 -- as above
+    yield
+    return f"{moving.tp} is copied over the limit of moves" if is_exceeded else None
+
+
+@of_method(Fetches, "_read")
+def read(
+    fetches: Fetches, reading: Reading, replica: Replica, index: int
+) -> Generator[None, FetchResult, Broken]:
+    """What followers are given of a throttled replica is paid for, and waits while it cannot be."""
+    quota, state = fetches._state.quotas.leader, fetches._state  # noqa: SLF001 -- as above
+    is_throttled = replica.is_leader_throttled and reading.is_follower and quota.is_limited
+    is_member = BrokerId(reading.params.replica_id) in replica.partition.isr.isr
+    waits = is_throttled and not is_member and quota.is_exceeded(state.now_ms())
+    before = quota.room_bytes(state.now_ms()) if is_throttled else 0
+    result = yield
+    if not is_throttled:
+        return None
+    begun = sum(one.reserved_bytes for one in reading.disk if one.part_index == index)
+    size_bytes = result.records_size_bytes + begun
+    if waits:
+        return (
+            f"{size_bytes} bytes of {replica.tp} are given over the limit" if size_bytes else None
+        )
+    return _unpaid(quota, state.now_ms(), before, size_bytes)

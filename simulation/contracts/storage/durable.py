@@ -17,7 +17,12 @@ from broker.storage.checkpoints import (
     parse_offsets,
 )
 from broker.storage.files import LogDirFiles
-from broker.storage.layout import CLEAN_SHUTDOWN_FILE, LOG_SUFFIX, parse_dir_name
+from broker.storage.layout import (
+    CLEAN_SHUTDOWN_FILE,
+    LOG_SUFFIX,
+    TRANSACTION_INDEX_SUFFIX,
+    parse_dir_name,
+)
 from broker.storage.log_segments import LogSegments, SetAside
 from broker.storage.memory_tree import MemoryDir
 from broker.storage.partition_log import PartitionLog
@@ -53,7 +58,25 @@ def not_durable(segments: Sequence[Segment], recovery_point: int, end: int) -> B
 def _not_durable_of(log: PartitionLog) -> Broken:
     if log.recovery_point > log.log_end_offset:
         return f"{log.name} ends at {log.log_end_offset}, durable up to {log.recovery_point}"
-    return not_durable(log.segments, log.recovery_point, log.log_end_offset)
+    broken = not_durable(log.segments, log.recovery_point, log.log_end_offset)
+    return broken or _lost_transactions(log)
+
+
+def _lost_transactions(log: PartitionLog) -> Broken:
+    """Say which aborted transactions of what is durable a power cut would have forgotten.
+
+    Readers of committed records would be given theirs.
+    """
+    ends = [*(one.base_offset for one in log.segments[1:]), log.log_end_offset]
+    tree = tree_of(log.segments[0].directory.files.disk)
+    for segment, end in zip(log.segments, ends, strict=True):
+        if tree is None or end > log.recovery_point:
+            return None
+        name = segment.files.name(TRANSACTION_INDEX_SUFFIX)
+        there = content(tree, name)
+        if there and not has_durable(tree, name, len(there)):
+            return f"{name}, of what is durable up to {log.recovery_point}, is not"
+    return None
 
 
 def _comes_back(log: PartitionLog) -> Broken:
@@ -111,9 +134,12 @@ def truncate_to(log: PartitionLog, offset: int) -> Generator[None, ProducerState
 def truncate_fully(
     log: PartitionLog, offset: int, *, now_ms: int = 0
 ) -> Generator[None, None, Broken]:
-    """An emptied log ends where it begins."""
+    """An emptied log ends where it begins, and nothing is known of what it had."""
     yield
     held = (log.log_start_offset, log.log_end_offset)
+    known = log._segments._snapshots.offsets  # noqa: SLF001 -- nothing public has it
+    if known or log.producer_entries or len(log.segments) > 1 or log.size_bytes:
+        return f"{log.name} is emptied at {offset}, and has {known}, {log.producer_entries}"
     if held != (offset, offset) or log.recovery_point > offset:
         return f"{log.name} is emptied at {offset}: {held}, durable up to {log.recovery_point}"
     return None

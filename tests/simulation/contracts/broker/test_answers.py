@@ -123,3 +123,24 @@ def test_a_session_ends_with_its_connection() -> None:
     assert not asked(fetcher)
     fetcher._client = None
     assert asked(fetcher)
+
+
+def told_late(rule: str, *how: object, turn: int) -> list[str]:
+    """Return what is told when what comes of a turn makes a partition ready to be fetched."""
+    entry = Followed(FakeReplica(), 0)
+    entry.enter(FollowState.BUSY)
+    fetcher = fetcher_of(entry)
+
+    def makes_ready(*_: object) -> None:
+        entry.enter(FollowState.READY)
+
+    def use() -> None:
+        getattr(fetcher, rule)(entry, turn, *how)
+
+    return told_of(makes_ready, f"Fetcher.{rule}", use)
+
+
+@pytest.mark.parametrize(("rule", "how"), [("_retry", ()), ("_worked", (0, None, None))])
+def test_a_turn_that_is_over_changes_nothing(rule: str, how: tuple[object, ...]) -> None:
+    assert not told_late(rule, *how, turn=1)
+    assert told_late(rule, *how, turn=0)

@@ -73,6 +73,26 @@ def test_a_deletion_counts_when_it_outlives_a_power_cut() -> None:
     assert told_written(5, 5, is_synced=False)
 
 
+def told_risen(before: int, *, again: bool = False) -> list[str]:
+    """Return what is told when a log's start rises to 7 of which 5 is written down."""
+    replica = replica_at(7)
+    files = replica.log.files
+    write_log_start_offsets(replica.log.dir.disk, {ORDERS: files}, raised={ORDERS: 5})
+    written: Any = SimpleNamespace(add_done_callback=NONE)
+    if again:
+        replica.log_start_rose(5, written)
+
+    def rises(one: Any, kept: int, _: object) -> None:
+        one.log_start_write, one.kept_log_start = written, kept
+
+    return told_of(rises, "Replica.log_start_rose", lambda: replica.log_start_rose(before, written))
+
+
+def test_what_is_not_written_down_yet_does_not_count_as_deleted() -> None:
+    assert not told_risen(5)
+    assert told_risen(6, again=True)
+
+
 def told_moved(written: int, *, moves_offset: bool = True) -> list[str]:
     """Return what is told when a log that begins at 5 moves from /d1 to /d2."""
     replica, promoted = replica_at(5), replica_at(5, path="/d2").log

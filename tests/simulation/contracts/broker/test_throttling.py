@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Final
@@ -15,7 +16,9 @@ from broker.core.replication_quota import ReplicationQuota
 from broker.engine.follow.followed import Followed
 from broker.engine.follow.follower_throttle import Division, FollowerThrottle
 from broker.engine.move.moving import MovingLog
+from broker.engine.serve.fetch import Fetches
 from broker.engine.serve.leader_throttle import WAITS, LeaderThrottle
+from broker.engine.types import FetchResult
 from tests.broker.engine.follow.followers import FakeReplica
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
@@ -120,3 +123,43 @@ def test_a_wrong_rule_is_told_and_the_right_one_is_not(
 ) -> None:
     assert told_of(None, rule, use) == []
     assert told_of(wrong, rule, use)
+
+
+def told_copied(used_bytes: int) -> list[str]:
+    async def nothing(_: object) -> None:
+        return None
+
+    own: Any = moving(5)
+    own._tools.throttle.record(used_bytes, 0)
+    return told_of(nothing, "MovingLog.copy", lambda: asyncio.run(own.copy()))
+
+
+def test_a_move_waits_while_its_limit_is_exceeded() -> None:
+    assert not told_copied(0)
+    assert told_copied(700)
+
+
+def told_read(replica_id: int, *, used_bytes: int = 0, counts: bool = True) -> list[str]:
+    """Return what is told when a broker is given 700 bytes of a throttled replica."""
+    limit = quota(used_bytes)
+    fetches: Any = object.__new__(Fetches)
+    fetches._state = SimpleNamespace(quotas=SimpleNamespace(leader=limit), now_ms=lambda: 0)
+    partition = SimpleNamespace(isr=SimpleNamespace(isr=(1, 2)))
+    replica = SimpleNamespace(tp="orders-0", partition=partition, is_leader_throttled=True)
+    params = SimpleNamespace(replica_id=replica_id)
+    reading = SimpleNamespace(is_follower=replica_id >= 0, params=params, disk=[])
+
+    def gives(*_: object) -> FetchResult:
+        limit.record(700 if counts else 0, 0)
+        return FetchResult(records_size_bytes=700)
+
+    return told_of(gives, "Fetches._read", lambda: fetches._read(reading, replica, 0))
+
+
+def test_what_followers_are_given_of_a_throttled_replica_is_paid_for() -> None:
+    assert not told_read(3)
+    assert told_read(3, counts=False)
+    assert told_read(3, used_bytes=2_000)
+    assert not told_read(2, used_bytes=2_000)
+    assert told_read(2, counts=False)
+    assert not told_read(-1, counts=False)

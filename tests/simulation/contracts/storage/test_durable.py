@@ -10,6 +10,7 @@ from typing import Any, Final
 import pytest
 
 from broker.storage.files import LogDirFiles
+from broker.storage.indexes import AbortedTransaction
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.partition_log import PartitionLog
 from broker.storage.shutdown import close_log_dir, write_recovery_points
@@ -24,6 +25,7 @@ from tests.simulation.contracts.wrong_rules import answers, told_of
 Wrong = Callable[..., Any]
 CONFIG: Final = Config(segment_bytes=900)
 FLUSH: Final = PartitionLog.flush
+EMPTY: Final = PartitionLog.truncate_fully_and_start_at
 TRUNCATE: Final = PartitionLog.truncate_to
 
 
@@ -66,6 +68,16 @@ def flush_what_was_cut() -> None:
     whole.flush()
 
 
+def keeps_a_snapshot(log: PartitionLog, offset: int, **how: Any) -> None:
+    EMPTY(log, offset, **how)
+    log._segments._snapshots._offsets.append(12)
+
+
+def forgets_transactions(log: PartitionLog, **how: Any) -> None:
+    FLUSH(log, **how)
+    log.segments[0].append_aborted(AbortedTransaction(7, 1, 2, 2))
+
+
 def write() -> None:
     disk = MemoryDisk()
     write_recovery_points(disk, {ORDERS: filled_log(disk, 12, CONFIG)})
@@ -83,12 +95,18 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("PartitionLog.flush", answers(None), lambda: log().flush()),
     ("PartitionLog.flush", marks, lambda: log().flush()),
     ("PartitionLog.flush", forgets_its_cut, flush_what_was_cut),
+    ("PartitionLog.flush", forgets_transactions, lambda: log().flush()),
     ("PartitionLog.flush_sealed", answers(None), lambda: log().flush_sealed()),
     ("PartitionLog.flush_sealed", marks, lambda: log().flush_sealed()),
     ("PartitionLog.truncate_to", keeps_the_recovery_point, cut),
     (
         "PartitionLog.truncate_fully_and_start_at",
         answers(None),
+        lambda: log().truncate_fully_and_start_at(5),
+    ),
+    (
+        "PartitionLog.truncate_fully_and_start_at",
+        keeps_a_snapshot,
         lambda: log().truncate_fully_and_start_at(5),
     ),
     ("Swap.promote", answers(None), lambda: Move().run()),
