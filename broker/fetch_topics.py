@@ -66,6 +66,7 @@ _ABSENT: Final = (
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     ErrorCode.UNKNOWN_TOPIC_ID,
     ErrorCode.INCONSISTENT_TOPIC_ID,
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED,
 )
 
 
@@ -76,7 +77,7 @@ def _partition(index: int, result: FetchResult, version: int) -> PartitionData:
         high_watermark=result.high_watermark,
         last_stable_offset=result.last_stable_offset,
         log_start_offset=result.log_start_offset,
-        # Null, unless nobody here has it: as Kafka writes errors that it finds before it reads.
+        # Null, unless it was not looked for: as Kafka writes errors that it finds before it reads.
         aborted_transactions=() if result.error_code in _ABSENT else None,
         preferred_read_replica=result.preferred_read_replica,
         records=result.records,

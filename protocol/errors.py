@@ -214,6 +214,17 @@ REFRESH_METADATA: Final[frozenset[ErrorCode]] = frozenset(
 """Codes on which Kafka's clients ask Metadata again before they retry."""
 
 
+FORBIDDEN: Final = frozenset(
+    {
+        ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+    }
+)
+"""Codes of what a client may not do; some answers of Kafka have no text for them."""
+
+
 class KafkaError(Exception):
     """The one exception that carries an error code to a client."""
 

@@ -8,7 +8,7 @@ Source: getErrorResponse of each request class.
 from __future__ import annotations
 
 from protocol.configs.messages import alter_response, not_described
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import FORBIDDEN, ErrorCode, KafkaError
 from protocol.messages.acls import (
     AclCreationResult,
     CreateAclsRequest,
@@ -54,6 +54,8 @@ from protocol.messages.reassignments import (
     AlterPartitionReassignmentsResponse,
     ListPartitionReassignmentsRequest,
     ListPartitionReassignmentsResponse,
+    OngoingPartitionReassignment,
+    OngoingTopicReassignment,
     ReassignablePartitionResponse,
     ReassignableTopicResponse,
 )
@@ -112,7 +114,7 @@ def refuse_describe_scram_credentials(
     request: DescribeUserScramCredentialsRequest, _version: int, error: KafkaError
 ) -> DescribeUserScramCredentialsResponse:
     """Put the error at the top and at each user, who is not named, as in Kafka."""
-    code, message = error.code, error.message or None
+    code, message = error.code, _said(error)
     result = DescribeUserScramCredentialsResult(error_code=code, error_message=message)
     return DescribeUserScramCredentialsResponse(
         error_code=code, error_message=message, results=[result for _ in request.users or ()]
@@ -139,7 +141,7 @@ def refuse_describe_client_quotas(
 ) -> DescribeClientQuotasResponse:
     """Put the error at the top; there are no entries, which is not the same as none."""
     return DescribeClientQuotasResponse(
-        error_code=error.code, error_message=error.message or None, entries=None
+        error_code=error.code, error_message=_said(error), entries=None
     )
 
 
@@ -261,12 +263,33 @@ def refuse_reassignments(
 
 
 def refuse_list_reassignments(
-    _request: ListPartitionReassignmentsRequest, _version: int, error: KafkaError
+    request: ListPartitionReassignmentsRequest, _version: int, error: KafkaError
 ) -> ListPartitionReassignmentsResponse:
-    """Put the error at the top; there is no other place."""
+    """Put the error at the top; partitions that were named are there without replicas."""
     return ListPartitionReassignmentsResponse(
-        error_code=error.code, error_message=error.message or None
+        error_code=error.code,
+        error_message=error.message or None,
+        topics=[
+            OngoingTopicReassignment(
+                name=topic.name,
+                partitions=[
+                    OngoingPartitionReassignment(
+                        partition_index=index,
+                        replicas=(),
+                        adding_replicas=(),
+                        removing_replicas=(),
+                    )
+                    for index in topic.partition_indexes
+                ],
+            )
+            for topic in request.topics or ()
+        ],
     )
+
+
+def _said(error: KafkaError) -> str | None:
+    """Return the text of an error, unless it is that somebody may not: it has none then."""
+    return None if error.code in FORBIDDEN else error.message or None
 
 
 def refuse_describe_configs(

@@ -126,6 +126,15 @@ def _created_topics(access: Access, _request: Any, response: Any) -> None:
             topic.configs = ()
 
 
+def _deleted_topics(access: Access, _request: Any, response: Any) -> None:
+    """Name topics of ids that may be described, though not deleted."""
+    for topic in response.responses:
+        if topic.error_code == ErrorCode.TOPIC_AUTHORIZATION_FAILED and topic.name is None:
+            name = access.metadata.topic_name(bytes(topic.topic_id))
+            if name is not None and _describes(access, name):
+                topic.name = name
+
+
 def _deleted_offsets(_access: Access, request: Any, response: Any) -> None:
     if response.error_code != ErrorCode.NONE:
         return
@@ -164,6 +173,7 @@ AMENDS: Final[dict[str, Amend]] = {
     "DescribeTransactions": _described_transactions,
     "OffsetFetch": _fetched_offsets,
     "CreateTopics": _created_topics,
+    "DeleteTopics": _deleted_topics,
     "OffsetDelete": _deleted_offsets,
 }
 """By Kafka's name; the answers of all others tell only of what was named."""

@@ -174,7 +174,7 @@ class DelegationTokens:
         token = self._tokens[token_id]
         if token.is_over(now_ms):
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_EXPIRED)
-        if not token.is_of(principal):
+        if not token.may_renew(principal):
             raise KafkaError(ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH)
         return token
 

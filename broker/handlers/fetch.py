@@ -86,7 +86,7 @@ def refuse(request: FetchRequest, version: int, error: KafkaError) -> FetchRespo
                         error_code=fetch_error(error.code, version),
                         high_watermark=-1,
                         aborted_transactions=(),
-                        records=None,
+                        records=b"" if is_of_each else None,
                     )
                     for asked in topic.partitions
                 ],

@@ -10,7 +10,7 @@ from typing import Final
 from broker.context import Context
 from broker.core.internal_topics import coordinator_of
 from broker.handlers import Client, handles_client
-from protocol.errors import ErrorCode, KafkaError
+from protocol.errors import FORBIDDEN, ErrorCode, KafkaError
 from protocol.messages.coordinators import (
     Coordinator,
     FindCoordinatorRequest,
@@ -79,6 +79,9 @@ def _not_found(key: str, error: KafkaError) -> Coordinator:
 
 def _response(found: list[Coordinator], version: int) -> FindCoordinatorResponse:
     if version >= _BATCHES_SINCE:
+        for each in found:
+            if each.error_code in FORBIDDEN:
+                each.error_message = ""
         return FindCoordinatorResponse(coordinators=found)
     (one,) = found
     return FindCoordinatorResponse(

@@ -18,8 +18,10 @@ _ABSENT_PROTOCOL_SINCE: Final = 7
 
 
 def refuse(request: JoinGroupRequest, version: int, error: KafkaError) -> JoinGroupResponse:
-    """Put the code at the top."""
-    return _response(join_refused(error.code, request.member_id), version)
+    """Put the code at the top; who may not join is not named."""
+    is_forbidden = error.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
+    member_id = "" if is_forbidden else request.member_id
+    return _response(join_refused(error.code, member_id), version)
 
 
 @handles_client(JoinGroupRequest, "0-9", refuse=refuse)

@@ -16,15 +16,18 @@ from protocol.messages.groups import SyncGroupRequest, SyncGroupResponse
 _PROTOCOLS_SINCE: Final = 5
 
 
-def refuse(_request: SyncGroupRequest, _version: int, error: KafkaError) -> SyncGroupResponse:
-    """Put the code at the top."""
+def refuse(request: SyncGroupRequest, version: int, error: KafkaError) -> SyncGroupResponse:
+    """Put the code at the top; that no protocol is named is told to who may not ask, too."""
+    is_forbidden = error.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
+    if is_forbidden and _names_no_protocol(request, version):
+        return sync_refused(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     return sync_refused(error.code)
 
 
 @handles(SyncGroupRequest, "0-5", refuse=refuse)
 async def handle(context: Context, request: SyncGroupRequest, version: int) -> SyncGroupResponse:
     """Wait for the leader's assignment, and until it is replicated."""
-    if version >= _PROTOCOLS_SINCE and None in (request.protocol_type, request.protocol_name):
+    if _names_no_protocol(request, version):
         raise KafkaError(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     if not request.group_id:  # Before anybody asks who coordinates it.
         raise KafkaError(ErrorCode.INVALID_GROUP_ID)
@@ -35,3 +38,7 @@ async def handle(context: Context, request: SyncGroupRequest, version: int) -> S
         ),
     )
     return synced
+
+
+def _names_no_protocol(request: SyncGroupRequest, version: int) -> bool:
+    return version >= _PROTOCOLS_SINCE and None in (request.protocol_type, request.protocol_name)

@@ -43,7 +43,7 @@ def create_acls(step: Step, event: RequestArrived) -> None:
             continue
         if acl not in step.state.acls:
             new[acl] = None
-        results.append(AclCreationResult(error_code=ErrorCode.NONE, error_message=None))
+        results.append(AclCreationResult(error_code=ErrorCode.NONE, error_message=""))
     if new:
         step.change(AclsCreated(tuple(new)))
         _tell(step, "created", list(new))
@@ -62,7 +62,7 @@ def describe_acls(step: Step, event: RequestArrived) -> None:
     found = described(acl for acl in step.state.acls if wanted.matches(acl))
     step.answer(
         event.token,
-        DescribeAclsResponse(error_code=ErrorCode.NONE, error_message=None, resources=found),
+        DescribeAclsResponse(error_code=ErrorCode.NONE, error_message="", resources=found),
     )
 
 

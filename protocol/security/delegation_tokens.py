@@ -38,7 +38,7 @@ class DelegationToken(NamedTuple):
     """As whom its clients authenticate."""
     requester: Principal
     renewers: tuple[Principal, ...]
-    """Who may renew and expire it beside its owner and requester."""
+    """Who may renew and expire it beside its owner."""
     issue_ms: int
     max_ms: int
     """Until when it can be renewed."""
@@ -49,11 +49,15 @@ class DelegationToken(NamedTuple):
         return min(self.max_ms, self.expiry_ms) < now_ms
 
     def is_of(self, principal: Principal) -> bool:
-        """Tell whether a principal may renew it, and see it without an ACL.
+        """Tell whether a principal may see it without an ACL; who asked for it may, too.
 
-        Source: TokenInformation.ownerOrRenewer, where who asked for it counts, too.
+        Source: TokenInformation.ownerOrRenewer.
         """
-        return principal in (self.owner, self.requester, *self.renewers)
+        return principal == self.requester or self.may_renew(principal)
+
+    def may_renew(self, principal: Principal) -> bool:
+        """Tell whether a principal may renew and expire it. Source: allowedToRenew."""
+        return principal in (self.owner, *self.renewers)
 
 
 class _Written(Struct, kw_only=True):

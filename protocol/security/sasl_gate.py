@@ -19,7 +19,8 @@ from protocol.connection import (
     RequestReceived,
     SaslServerConnection,
 )
-from protocol.errors import Malformed
+from protocol.errors import ErrorCode, Malformed
+from protocol.messages.api_versions import ApiVersionsResponse
 from protocol.messages.sasl import (
     SaslAuthenticateRequest,
     SaslAuthenticateResponse,
@@ -79,12 +80,15 @@ class SaslGate:
                 return self._let_through(request, self._peer)
         elif api_key == API_VERSIONS and session.phase is Phase.HANDSHAKE:
             return self._behind(request, peer)
+        if api_key == API_VERSIONS and session.phase is Phase.TOKENS:
+            return self._refuse_versions(request, peer)
         own = {
             SASL_HANDSHAKE: self._handshake,
             SASL_AUTHENTICATE: self._authenticate,
             TOKEN_KEY: self._take_bare_token,
         }
-        if api_key in own:
+        is_early = api_key == SASL_AUTHENTICATE and session.phase is Phase.HANDSHAKE
+        if api_key in own and not is_early:
             return own[api_key](request, peer)
         return _close(peer, f"unexpected request {APIS[api_key].name} during SASL handshake")
 
@@ -114,6 +118,14 @@ class SaslGate:
             error_code=answer.error_code, mechanisms=list(answer.mechanisms)
         )
         return codec(SaslHandshakeResponse, version).encode_parts(response)
+
+    async def _refuse_versions(self, request: RequestReceived, peer: Peer) -> Body:
+        """Answer a client that asks for versions within a login, and let it go."""
+        self._session.phase = Phase.NOTHING
+        await self._follow(peer, "ApiVersions within a login")
+        response = ApiVersionsResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, api_keys=[])
+        version = _checked(request, APIS[API_VERSIONS].versions.high)
+        return codec(ApiVersionsResponse, version).encode_parts(response)
 
     async def _authenticate(self, request: RequestReceived, peer: Peer) -> Body:
         version = _checked(request, _AUTHENTICATES.high)

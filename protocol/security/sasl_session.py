@@ -1,8 +1,9 @@
 """The SASL exchange of one connection at its server, as a pure machine.
 
-Kafka's order: ApiVersions as often as wanted, SaslHandshake, SaslAuthenticate until it is done;
-anything else before closes the connection. Afterwards the same again is a re-authentication
-(KIP-368), if sessions have a lifetime. Source: SaslServerAuthenticator.java.
+Kafka's order: ApiVersions, SaslHandshake, SaslAuthenticate until it is done; anything else before
+closes the connection. Unlike in Kafka ApiVersions may come as often as wanted. Afterwards the same
+again is a re-authentication (KIP-368), if sessions have a lifetime. Source:
+SaslServerAuthenticator.java.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class TokenAnswer(NamedTuple):
     """The answer to a SaslAuthenticate."""
 
     error_code: ErrorCode = ErrorCode.NONE
-    error_message: str | None = None
+    error_message: str = ""
     token: bytes = b""
     lifetime_ms: int = 0
     why: str = ""

@@ -51,3 +51,12 @@ def test_followers_are_told_by_old_releases_alone_where_leaders_are(
     moved = FetchResult(error_code=ErrorCode.NOT_LEADER_OR_FOLLOWER, current_leader=hint)
     topics.add([(part("a", 0), moved)])
     assert list(topics.whose_endpoints(replica_id, release)) == told
+
+
+def test_a_topic_that_may_not_be_read_has_no_aborted_transactions_rather_than_null() -> None:
+    topics = FetchTopics(12)
+    refused = FetchResult(error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    failed = FetchResult(error_code=ErrorCode.OFFSET_OUT_OF_RANGE)
+    topics.add([(part("a", 0), refused), (part("b", 0), failed)])
+    (one,), (other,) = (each.partitions for each in topics.topics)
+    assert (one.aborted_transactions, other.aborted_transactions) == ((), None)

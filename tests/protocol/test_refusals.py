@@ -8,6 +8,7 @@ from protocol.messages.elections import ElectLeadersRequest, TopicPartitions
 from protocol.messages.reassignments import (
     AlterPartitionReassignmentsRequest,
     ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsTopics,
     ReassignablePartition,
     ReassignableTopic,
 )
@@ -88,7 +89,21 @@ def test_every_partition_of_a_reassignment_gets_the_code() -> None:
 def test_a_list_of_reassignments_has_one_place_for_the_code() -> None:
     request = ListPartitionReassignmentsRequest()
 
-    assert refuse_list_reassignments(request, 0, ERROR).error_code == CODE
+    refused = refuse_list_reassignments(request, 0, ERROR)
+
+    assert (refused.error_code, list(refused.topics)) == (CODE, [])
+
+
+def test_partitions_that_a_list_of_reassignments_names_are_there_without_replicas() -> None:
+    topic = ListPartitionReassignmentsTopics(name="a", partition_indexes=[0, 4])
+
+    refused = refuse_list_reassignments(ListPartitionReassignmentsRequest(topics=[topic]), 0, ERROR)
+
+    (row,) = refused.topics
+    assert [(each.partition_index, list(each.replicas)) for each in row.partitions] == [
+        (0, []),
+        (4, []),
+    ]
 
 
 def test_every_resource_gets_the_code() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,8 @@ from protocol.acls.model import AclOperation, AclResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.cluster import DescribeClusterRequest
+from protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
+from protocol.messages.coordinators import FindCoordinatorRequest
 from protocol.messages.group_offsets import (
     OffsetDeleteRequest,
     OffsetDeleteRequestPartition,
@@ -22,9 +26,14 @@ from protocol.messages.group_offsets import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
 )
-from protocol.messages.groups import ListGroupsRequest
+from protocol.messages.groups import JoinGroupRequest, ListGroupsRequest, SyncGroupRequest
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
+from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
+from protocol.messages.quotas import DescribeClientQuotasRequest
+from protocol.messages.scram import DescribeUserScramCredentialsRequest
 from protocol.messages.topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
+from protocol.messages.topics import DeleteTopicsRequest, DeleteTopicState
+from protocol.records.build import BatchOptions, NewRecord, build_batch
 from tests.broker.fakes import FakeBroker
 from tests.broker.secured import ALICE, SECRET_ID, allow, secured
 
@@ -144,6 +153,74 @@ async def test_a_page_that_is_refused_as_a_whole_tells_no_operations():
     [topic] = answer.topics
     assert topic.error_code == ErrorCode.INVALID_REQUEST
     assert topic.topic_authorized_operations == -(2**31)
+
+
+async def test_a_topic_that_may_not_be_deleted_is_named_to_who_may_describe_it():
+    request = DeleteTopicsRequest(
+        topics=[DeleteTopicState(name=None, topic_id=SECRET_ID)], timeout_ms=1_000
+    )
+    for rights, name in (((), None), ((allow(AclOperation.DESCRIBE, TOPIC, "secret"),), "secret")):
+        answer = await secured(*rights).ask(request, 6, peer=ALICE)
+        (row,) = answer.responses
+        assert (row.name, row.error_code) == (name, FAILED)
+
+
+def _transactional() -> ProduceRequest:
+    options = BatchOptions(producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
+    batch = bytes(build_batch([NewRecord(b"v")], options))
+    data = [PartitionProduceData(index=0, records=batch)]
+    topics = [TopicProduceData(name="orders", partition_data=data)]
+    return ProduceRequest(transactional_id="t", acks=-1, timeout_ms=1, topic_data=topics)
+
+
+def _whole(answer: Any) -> Any:
+    return answer
+
+
+def _coordinator(answer: Any) -> Any:
+    return answer.coordinators[0]
+
+
+def _partition(answer: Any) -> Any:
+    return answer.responses[0].partition_responses[0]
+
+
+@pytest.mark.parametrize(
+    ("request_", "version", "read", "told"),
+    [
+        (DescribeClientQuotasRequest(), 1, _whole, None),
+        (DescribeUserScramCredentialsRequest(users=None), 0, _whole, None),
+        (
+            ConsumerGroupHeartbeatRequest(group_id="g", member_id="m", member_epoch=0),
+            0,
+            _whole,
+            None,
+        ),
+        (FindCoordinatorRequest(coordinator_keys=["g"]), 4, _coordinator, ""),
+        (_transactional(), 9, _partition, None),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+async def test_some_refusals_have_no_text_as_in_kafka(
+    request_: Any, version: int, read: Callable[[Any], Any], told: str | None
+):
+    row = read(await secured().ask(request_, version, peer=ALICE))
+    assert ErrorCode(row.error_code).name.endswith("AUTHORIZATION_FAILED")
+    assert row.error_message == told
+
+
+async def test_who_may_not_join_is_not_named_and_a_missing_protocol_is_told_first():
+    join = JoinGroupRequest(
+        group_id="g", session_timeout_ms=1, member_id="m", protocol_type="c", protocols=[]
+    )
+    answer = await secured().ask(join, 9, peer=ALICE)
+    assert (answer.member_id, answer.error_code) == ("", ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    sync = SyncGroupRequest(group_id="g", generation_id=1, member_id="m", assignments=[])
+    codes = [(await secured().ask(sync, each, peer=ALICE)).error_code for each in (4, 5)]
+    assert codes == [
+        ErrorCode.GROUP_AUTHORIZATION_FAILED,
+        ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+    ]
 
 
 async def test_offsets_of_a_topic_that_may_not_be_read_are_not_deleted():

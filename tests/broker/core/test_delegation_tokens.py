@@ -78,6 +78,17 @@ def test_a_token_is_not_renewed_or_expired_by_others_when_over_or_unknown() -> N
             assert refused.value.code == code
 
 
+def test_who_asked_for_a_token_of_somebody_else_sees_it_but_may_not_renew_it() -> None:
+    tokens = made()
+    token = tokens.new("t", ALICE, CAROL, (), -1, NOW_MS)
+    tokens.keep(token)
+    assert tokens.described(CAROL, None, lambda _token: False) == [token]
+    for decide in (tokens.renewed, tokens.expired):
+        with pytest.raises(KafkaError) as refused:
+            decide(tokens.hmac_of(token), CAROL, -1, NOW_MS)
+        assert refused.value.code == ErrorCode.DELEGATION_TOKEN_OWNER_MISMATCH
+
+
 def test_a_token_expires_at_once_or_after_the_period() -> None:
     tokens = made()
     token, hmac = kept(tokens)

@@ -127,6 +127,13 @@ def test_acls_are_there_after_the_controller_starts_again() -> None:
     assert described(again) == [("t", 3)]
 
 
+def test_success_has_an_empty_text_as_in_kafka() -> None:
+    cluster = secured()
+    made = cluster.call(CreateAclsRequest(creations=[CREATION]), 3)
+    assert [each.error_message for each in made.results] == [""]
+    assert cluster.call(EVERY_ACL, 3).error_message == ""
+
+
 def test_without_an_authorizer_each_is_refused() -> None:
     cluster = Cluster([record for broker in (1, 2) for record in registered(broker, broker)])
     assert create(cluster, CREATION, BAD) == [ErrorCode.SECURITY_DISABLED] * 2

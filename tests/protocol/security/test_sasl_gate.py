@@ -11,6 +11,7 @@ import pytest
 
 from protocol.configs.broker import BrokerConfig
 from protocol.connection import Peer, RequestReceived
+from protocol.errors import ErrorCode
 from protocol.ports import Buffer
 from protocol.security.doors import door_of, key_of
 from protocol.security.listeners import SecurityProtocol
@@ -100,6 +101,33 @@ async def test_a_request_before_authentication_closes_the_connection() -> None:
     async with serving() as port:
         raw = RawClient(*await asyncio.open_connection(HOST, port))
         raw.send(b"metadata")
+        assert await raw.is_closed_by_server()
+        raw.writer.close()
+
+
+async def _frame(reader: asyncio.StreamReader) -> bytes:
+    async with asyncio.timeout(DEADLINE_S):
+        return await reader.readexactly(int.from_bytes(await reader.readexactly(4)))
+
+
+async def test_who_asks_for_versions_within_a_login_is_told_and_let_go() -> None:
+    async with serving() as port:
+        raw = RawClient(*await asyncio.open_connection(HOST, port))
+        hello = pack(">hhih", SASL_HANDSHAKE, 1, 5, -1) + pack(">h", 5) + b"PLAIN"
+        versions = pack(">hhih", 18, 0, 6, -1)
+        for asked in (hello, versions):
+            raw.writer.write(pack(">i", len(asked)) + asked)
+        assert (await _frame(raw.reader))[:6] == pack(">ih", 5, 0)
+        assert await _frame(raw.reader) == pack(">ihi", 6, ErrorCode.ILLEGAL_SASL_STATE, 0)
+        assert await raw.is_closed_by_server()
+        raw.writer.close()
+
+
+async def test_a_token_before_a_handshake_closes_the_connection() -> None:
+    async with serving() as port:
+        raw = RawClient(*await asyncio.open_connection(HOST, port))
+        asked = pack(">hhih", SASL_AUTHENTICATE, 0, 5, -1) + pack(">i", 0)
+        raw.writer.write(pack(">i", len(asked)) + asked)
         assert await raw.is_closed_by_server()
         raw.writer.close()
 
