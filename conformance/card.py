@@ -42,6 +42,14 @@ GROUPS: Final = {
     "cluster": "the cluster as a whole",
     "frames": "malformed frames",
     "order": "order of answers",
+    "nobody": "every API, by who may do nothing",
+    "describer": "every API, by who may describe",
+    "member": "every API, by who may read and write",
+    "access": "what single rights do",
+    "acls": "ACLs made, told and deleted",
+    "tokens": "delegation tokens",
+    "logins": "logins by SCRAM",
+    "passwords": "passwords that change",
 }
 """What each group is about, in the order of the card."""
 

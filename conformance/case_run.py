@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from conformance.cluster_access import Access
@@ -12,12 +12,17 @@ from conformance.connection import Connection
 from conformance.core.forms import correlation_id_of, read_answer, sent_bytes
 from conformance.core.normal import Normal
 from conformance.core.script import (
+    NO_TOPIC,
+    Allow,
     Answer,
+    As,
     Case,
     Form,
     Given,
     Late,
+    LetIn,
     NewTopic,
+    NewUser,
     Raw,
     Repeated,
     Request,
@@ -27,6 +32,7 @@ from conformance.core.script import (
     Topic,
     Until,
 )
+from conformance.users import Users
 from protocol.errors import ErrorCode, Malformed
 
 FENCE_ID: Final = 2**31 - 7
@@ -38,6 +44,19 @@ _LOOK_S: Final = 0.02
 _FENCE: Final = Request("ApiVersions", 0, correlation_id=FENCE_ID)
 
 Observation = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all cases of a run share on a secured cluster."""
+
+    suffix: str = ""
+    """In the names of it."""
+    users: Mapping[str, As] = field(default_factory=dict[str, As])
+    orders: Topic = NO_TOPIC
+
+
+NOTHING_SHARED: Final = Shared()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +88,21 @@ class CaseRun:
         suffix: str,
         *,
         quiet_s: float = QUIET_S,
+        shared: Shared = NOTHING_SHARED,
     ) -> None:
         """``quiet_s``: how long nothing comes before a fence is sent."""
         self._quiet_s = quiet_s
         self._case = case
         self._access = access
-        self._given = Given(version, suffix, sorted(access.brokers))
-        self._normal = Normal(suffix, list(access.brokers), access.announced)
-        self._connections: dict[tuple[int, str], Connection] = {}
+        brokers = sorted(access.brokers)
+        self._given = Given(version, suffix, brokers, shared.users, shared.orders)
+        login = access.security.login
+        me = "" if login is None else login.user
+        self._normal = Normal(suffix, brokers, access.announced, shared.suffix, me)
+        if shared.orders.id:
+            self._normal.know("topicId", shared.orders.id)
+        self._users = Users(access)
+        self._connections: dict[tuple[int, str, As | None], Connection] = {}
         self._mid_frame: list[Connection] = []
         self._fenced: list[Connection] = []
         """Where the answer to a fence is awaited."""
@@ -87,6 +113,16 @@ class CaseRun:
         self._next_id = _FIRST_ID
         self._topics = 0
         self.seen: Observation = []
+        self._carriers: dict[type, Callable[[Any], Awaitable[Any]]] = {
+            Talk: self._talk,
+            Late: self._late,
+            Repeated: self._repeated,
+            NewTopic: self._new_topic,
+            Until: self._until,
+            NewUser: self._new_user,
+            Allow: lambda step: self._users.allow(step.who, step.rows),
+            LetIn: lambda step: self._users.lets_in(step.who, is_wanted=step.is_wanted),
+        }
 
     async def run(self) -> Observation:
         """Carry the script out.
@@ -125,17 +161,7 @@ class CaseRun:
             came = await self._do(step)
 
     async def _do(self, step: Any) -> Any:
-        match step:
-            case Talk():
-                return await self._talk(step)
-            case Late():
-                return await self._late(step)
-            case Repeated():
-                return await self._repeated(step)
-            case NewTopic():
-                return await self._new_topic(step)
-            case _:
-                return await self._until(step)
+        return await self._carriers[type(step)](step)
 
     async def _new_topic(self, wanted: NewTopic) -> Topic:
         self._topics += 1
@@ -145,6 +171,9 @@ class CaseRun:
         )
         self._normal.know("topicId", made)
         return Topic(name, made)
+
+    async def _new_user(self, wanted: NewUser) -> As:
+        return await self._users.new(self._given.name(wanted.word), wanted.mechanism)
 
     async def _until(self, step: Until) -> Form:
         async def look() -> Form | None:
@@ -175,7 +204,7 @@ class CaseRun:
 
     async def _late(self, step: Late) -> list[Answer]:
         broker = await self._access.broker(step.to)
-        connection = self._connections[broker.id, step.connection]
+        connection = self._connections[broker.id, step.connection, None]
         asked = self._left.pop(connection)
         answers, told = await self._receive(connection, asked)
         self._note(replace(asked.talk, is_awaited=True), told)
@@ -193,7 +222,7 @@ class CaseRun:
         return answers
 
     async def _exchange(self, talk: Talk) -> tuple[list[Answer], list[dict[str, Any]]]:
-        connection = await self._connection(talk.to, talk.connection)
+        connection = await self._connection(talk.to, talk.connection, talk.who)
         if connection in self._fenced:  # Answers were late, and it says nothing of those to come.
             self._fenced.remove(connection)
             self._overtaken.append(connection)
@@ -278,19 +307,19 @@ class CaseRun:
         left_out = {"errorCode": 0, "apiKeys": "<left out>"}
         return self._normal.body("ApiVersions", answer.body) == left_out
 
-    async def _connection(self, to: To, word: str) -> Connection:
+    async def _connection(self, to: To, word: str, who: As | None) -> Connection:
         broker = await self._access.broker(to)
-        known = self._connections.get((broker.id, word))
+        known = self._connections.get((broker.id, word, who))
         if known is None or known.is_closed:
             if known is not None:
                 known.close()
-            known = await self._access.connection(broker)
-            self._connections[broker.id, word] = known
+            known = await self._access.connection(broker, who)
+            self._connections[broker.id, word, who] = known
         return known
 
     async def _end(self) -> None:
         """Ask each connection for one thing more: what comes before its answer is told."""
-        for (_, word), connection in self._connections.items():
+        for (_, word, _), connection in self._connections.items():
             told = await self._at_end(connection)
             if told:
                 self.seen.append({"connection": word, "at the end": told})

@@ -6,13 +6,15 @@ Everything that a run makes has the run's suffix in its name; ``clean_up`` delet
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any, Final
 
 from conformance.connection import Connection, connect
 from conformance.core.forms import read_answer, sent_bytes
-from conformance.core.script import CONTROLLER, Coordinator, Form, Node, Request, To
+from conformance.core.script import BARE, CONTROLLER, As, Coordinator, Form, Node, Request, To
 from conformance.errors import (
     AddressError,
     ConformanceError,
@@ -23,6 +25,7 @@ from protocol.apis import BY_NAME
 from protocol.errors import ErrorCode, Malformed, MalformedAnswer
 from protocol.ids import uuid_text
 from protocol.security.client import OPEN, ClientSecurity
+from protocol.security.sasl_client import Login
 
 LOOK_S: Final = 0.05
 FOREVER_MS: Final = "-1"
@@ -62,9 +65,11 @@ class Access:
     timeout_ms: int
     security: ClientSecurity = OPEN
     """What is brought along to the listeners."""
+    _secret: str = ""
+    """Drawn with the first password: what it hangs on beside its user's name."""
     _controller_id: int = -1
     _idle: dict[int, list[Connection]] = field(default_factory=dict[int, list[Connection]])
-    """By broker: connections by which nothing is asked at the moment."""
+    """By broker: connections of ours by which nothing is asked at the moment."""
 
     def version_of(self, api: str) -> int:
         """Return the newest version that both sides know.
@@ -78,7 +83,13 @@ class Access:
         return min(self.announced[found.key][1], found.versions.high)
 
     async def request(
-        self, api: str, form: Form, to: To = 1, *, version: int | None = None
+        self,
+        api: str,
+        form: Form,
+        to: To = 1,
+        *,
+        version: int | None = None,
+        who: As | None = None,
     ) -> Form:
         """Ask one broker, well-formed, in the newest version unless one is named.
 
@@ -87,7 +98,7 @@ class Access:
         """
         at = self.version_of(api) if version is None else version
         broker = await self.broker(to)
-        connection = await self._idle_connection(broker)
+        connection = await self._idle_connection(broker, who)
         try:
             await connection.send(sent_bytes(Request(api, at, form), _CORRELATION_ID))
             frame = await connection.frame(self.timeout_ms / 1000)
@@ -98,7 +109,10 @@ class Access:
             connection.close()
             kind = ConnectionError if connection.is_closed else TimeoutError
             raise kind(f"{broker.host}:{broker.port} sent no answer to {api}")
-        self._idle.setdefault(broker.id, []).append(connection)
+        if who is None:
+            self._idle.setdefault(broker.id, []).append(connection)
+        else:
+            connection.close()
         try:
             return read_answer(api, at, frame)
         except Malformed as error:
@@ -273,15 +287,21 @@ class Access:
         gone = (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return [one["name"] for one in answer["responses"] if one["errorCode"] not in gone]
 
-    async def connection(self, broker: Broker) -> Connection:
-        """Connect to a broker, for bytes.
+    async def connection(self, broker: Broker, who: As | None = None) -> Connection:
+        """Connect to a broker, for bytes; by the login of ``security`` unless somebody is named.
 
         Raises:
             OSError: nobody listens there, or the login is refused.
         """
+        security = self.security if who is None else self.security._replace(login=_login(who))
         return await connect(
-            broker.host, broker.port, timeout_ms=self.timeout_ms, security=self.security
+            broker.host, broker.port, timeout_ms=self.timeout_ms, security=security
         )
+
+    def password_of(self, name: str) -> str:
+        """Return the password of a user of this run, the same each time."""
+        self._secret = self._secret or secrets.token_hex(16)
+        return sha256(f"{self._secret} {name}".encode()).hexdigest()
 
     def close(self) -> None:
         """Hang up."""
@@ -290,8 +310,10 @@ class Access:
                 connection.close()
         self._idle.clear()
 
-    async def _idle_connection(self, broker: Broker) -> Connection:
-        """Take a connection that still holds, or make one."""
+    async def _idle_connection(self, broker: Broker, who: As | None) -> Connection:
+        """Take a connection of ours that still holds, or make one."""
+        if who is not None:
+            return await self.connection(broker, who)
         idle = self._idle.setdefault(broker.id, [])
         while idle:
             connection = idle.pop()
@@ -299,6 +321,10 @@ class Access:
                 return connection
             connection.close()
         return await self.connection(broker)
+
+
+def _login(who: As) -> Login | None:
+    return None if who == BARE else Login(who.mechanism, who.user, who.password, who.is_token)
 
 
 async def find_cluster(bootstrap: str, timeout_ms: int, security: ClientSecurity = OPEN) -> Access:

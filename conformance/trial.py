@@ -10,12 +10,12 @@ from importlib.resources import files
 from typing import Final
 
 from conformance import expectations as expectations_folder
-from conformance.case_run import CaseRun
+from conformance.case_run import NOTHING_SHARED, CaseRun, Shared
 from conformance.cluster_access import Access
-from conformance.core.catalogue import Variant, variants
-from conformance.core.every_case import EVERY_CASE
+from conformance.core.catalogue import PLAIN, SECURED, Variant, variants
+from conformance.core.every_case import EVERY_CASE, SECURED_CASES
 from conformance.core.expectations import Expectations, Observation, unpack
-from conformance.core.script import Coordinator
+from conformance.core.script import Case, Coordinator, Topic
 from conformance.core.verdicts import (
     KnownDifference,
     Outcome,
@@ -24,9 +24,12 @@ from conformance.core.verdicts import (
     judge_announced,
 )
 from conformance.errors import ConformanceError
+from conformance.users import Users, take_away
 from protocol.apis import BY_NAME
 
 RELEASES: Final = ("kafka-3.9", "kafka-4.3")
+CASES: Final = {PLAIN: EVERY_CASE, SECURED: SECURED_CASES}
+"""By profile."""
 JOBS: Final = 4
 _INIT: Final = "InitProducerId"
 _TIMEOUT_MS: Final = 60_000
@@ -45,11 +48,15 @@ class Trial:
     jobs: int = JOBS
     on_done: Callable[[str], None] = lambda _: None
     """Called with the name of each variant that is over."""
+    profile: str = PLAIN
+    _shared: Shared = NOTHING_SHARED
     _seen: dict[str, Observation | str] = field(default_factory=dict[str, Observation | str])
 
     async def observe(self, chosen: Sequence[Variant]) -> dict[str, Observation | str]:
         """Run the variants; a sentence stands for what could not be carried out."""
         await self._warm_up()
+        if self.profile == SECURED:
+            self._shared = await self._what_is_shared()
         turns = asyncio.Semaphore(self.jobs)
 
         async def in_turn(number: int, variant: Variant) -> None:
@@ -60,6 +67,11 @@ class Trial:
             for number, variant in enumerate(chosen):
                 group.create_task(in_turn(number, variant))
         return {each.name: self._seen[each.name] for each in chosen}
+
+    async def clean_up(self) -> list[str]:
+        """Take away what the run made; return what is left."""
+        left = await take_away(self.access, self.suffix) if self.profile == SECURED else []
+        return left + await self.access.clean_up(self.suffix)
 
     async def _warm_up(self) -> None:
         """Have the cluster make the topics of its coordinators before anything is compared.
@@ -72,12 +84,25 @@ class Trial:
             for index in range(1, len(self.access.brokers) + 1):
                 await self.access.until(partial(self._has_ids, index), f"broker {index} has ids")
 
+    async def _what_is_shared(self) -> Shared:
+        """Make users and a topic for all cases of a secured cluster.
+
+        Raises:
+            ConformanceError: it is none, or whoever asks may not do everything.
+        """
+        if self.access.security.login is None:
+            raise ConformanceError("a secured cluster is judged by a super user who logs in")
+        name, suffix = f"conform-orders-{self.suffix}", self.suffix
+        made = await self.access.create_topic(name, 2, (1,), {})
+        return Shared(suffix, await Users(self.access).shared(suffix), Topic(name, made))
+
     async def _has_ids(self, index: int) -> bool:
         form = {"transactionalId": None, "transactionTimeoutMs": _TIMEOUT_MS}
         return (await self.access.request(_INIT, form, index))["errorCode"] == 0
 
     async def _observe_one(self, number: int, variant: Variant) -> None:
-        run = CaseRun(variant.case, variant.version, self.access, f"{self.suffix}{number:x}z")
+        suffix = f"{self.suffix}{number:x}z"
+        run = CaseRun(variant.case, variant.version, self.access, suffix, shared=self._shared)
         try:
             self._seen[variant.name] = await run.run()
         except (ConformanceError, OSError) as error:
@@ -93,7 +118,7 @@ async def judged(
 ) -> list[Verdict]:
     """Run what was recorded and return the verdicts, in the order of the catalogue."""
     access = trial.access
-    recorded = _recorded(expectations, pattern)
+    recorded = _recorded(CASES[trial.profile], expectations, pattern)
     left_out = {
         each.name: reason
         for each in recorded
@@ -118,14 +143,16 @@ async def judged(
 def askable(access: Access, expectations: Expectations) -> Iterator[Variant]:
     """Give what was recorded and this cluster can be asked, in the order of the catalogue."""
     return (
-        each for each in _recorded(expectations) if _why_not(each, access, expectations) is None
+        each
+        for each in _recorded(EVERY_CASE, expectations)
+        if _why_not(each, access, expectations) is None
     )
 
 
-def _recorded(expectations: Expectations, pattern: str = "*") -> list[Variant]:
+def _recorded(cases: list[Case], expectations: Expectations, pattern: str = "*") -> list[Variant]:
     return [
         each
-        for each in variants(EVERY_CASE, expectations.announced, pattern)
+        for each in variants(cases, expectations.announced, pattern)
         if each.name in expectations.seen
     ]
 
@@ -141,10 +168,14 @@ def _why_not(variant: Variant, access: Access, expectations: Expectations) -> Ou
     return Outcome.TOO_FEW_BROKERS if len(access.brokers) < variant.case.brokers else None
 
 
-def load_expectations(release: str) -> Expectations:
+def file_of(release: str, profile: str = PLAIN) -> str:
+    """Return the name of a file of expectations."""
+    return f"{release}.jsonl.gz" if profile == PLAIN else f"{release}-{profile}.jsonl.gz"
+
+
+def load_expectations(release: str, profile: str = PLAIN) -> Expectations:
     """Return what comes with jbodlab for "kafka-3.9" or "kafka-4.3"."""
-    name = f"{release}.jsonl.gz"
-    return unpack((files(expectations_folder) / name).read_bytes())
+    return unpack((files(expectations_folder) / file_of(release, profile)).read_bytes())
 
 
 def likely_release(access: Access) -> str:
@@ -160,7 +191,8 @@ async def recorded(trial: Trial, release: str, pattern: str = "*") -> Expectatio
         ConformanceError: a case could not be carried out; says which and why.
     """
     access = trial.access
-    seen = await trial.observe(list(variants(EVERY_CASE, access.announced, pattern)))
+    cases = CASES[trial.profile]
+    seen = await trial.observe(list(variants(cases, access.announced, pattern)))
     failed = {name: each for name, each in seen.items() if isinstance(each, str)}
     if failed:
         name, why = next(iter(failed.items()))

@@ -10,7 +10,12 @@ from typing import Final
 from conformance.core.script import Case, Given, Script
 from protocol.apis import BY_NAME
 
-_CASES: Final[dict[str, Case]] = {}
+PLAIN: Final = "plain"
+SECURED: Final = "secured"
+PROFILES: Final = (PLAIN, SECURED)
+"""Kinds of clusters, each with cases and records of its own: one that lets everybody do everything;
+one with SASL, an authorizer and delegation tokens."""
+_CASES: Final[dict[str, dict[str, Case]]] = {each: {} for each in PROFILES}
 BETWEEN_NODES: Final = (
     *("LeaderAndIsr", "StopReplica", "UpdateMetadata", "ControlledShutdown", "AlterPartition"),
     *("Envelope", "BrokerRegistration", "BrokerHeartbeat", "AllocateProducerIds"),
@@ -34,27 +39,33 @@ class Variant:
 
 
 def case(
-    name: str, api: str, *, versions: str = "newest", brokers: int = 1, since: int = 0
+    name: str,
+    api: str,
+    *,
+    versions: str = "newest",
+    brokers: int = 1,
+    since: int = 0,
+    profile: str = PLAIN,
 ) -> Callable[[Callable[[Given], Script]], Callable[[Given], Script]]:
     """Register a script; the first line of its docstring says what it is about."""
 
     def register(script: Callable[[Given], Script]) -> Callable[[Given], Script]:
         about = (script.__doc__ or "").strip().partition("\n")[0]
-        add(Case(name, about, script, api, versions, brokers, since))
+        add(Case(name, about, script, api, versions, brokers, since), profile)
         return script
 
     return register
 
 
-def add(made: Case) -> None:
-    """Register a case; its name must be new."""
-    assert made.name not in _CASES, made.name
-    _CASES[made.name] = made
+def add(made: Case, profile: str = PLAIN) -> None:
+    """Register a case; its name must be new, in whatever profile."""
+    assert not any(made.name in cases for cases in _CASES.values()), made.name
+    _CASES[profile][made.name] = made
 
 
-def registered() -> list[Case]:
-    """Return every case that was registered, in that order."""
-    return list(_CASES.values())
+def registered(profile: str = PLAIN) -> list[Case]:
+    """Return every case of a profile that was registered, in that order."""
+    return list(_CASES[profile].values())
 
 
 def variants(

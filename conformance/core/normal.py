@@ -42,10 +42,19 @@ PLACES: Final = {
     "DescribeQuorum.leaderId": "a broker",
     "DescribeQuorum.leaderEpoch": "epoch",
     "DescribeQuorum.highWatermark": "offset",
+    "hmac": "hmac",
+    "RenewDelegationToken.expiryTimestampMs": "time",
+    "ExpireDelegationToken.expiryTimestampMs": "time",
 }
 """Each becomes its word; null, negative and empty values stay."""
 ZERO_STAYS: Final = ("throttleTimeMs",)
 """Of these, 0 stays: whether a client is to wait is compared, not how long."""
+EVERY_LISTENERS: Final = "SCRAM-SHA-256"
+"""The mechanism that the listener of a secured cluster has to take; others are its own affair."""
+HOSTS_OF_ACLS: Final = ("DescribeAcls.host", "DeleteAcls.host")
+"""They stay as they are: a client says them."""
+SPANS: Final = ("expiryTimestamp", "maxTimestamp")
+"""Times of tokens: what stays is how many minutes they are after the token was made."""
 EVEN_NULL: Final = ("rack",)
 """Of these, null is replaced as well: the cluster may have none."""
 IDS: Final = {
@@ -55,6 +64,7 @@ IDS: Final = {
     "memberId": "member",
     "leader": "member",
     "sessionId": "session",
+    "tokenId": "token",
 }
 """Each becomes its word and a number, the same for the same value within a case."""
 BROKERS: Final = (
@@ -94,11 +104,33 @@ UNORDERED: Final = (
     "AddPartitionsToTxn.resultsByPartition",
     "DescribeTransactions.partitions",
     "ListGroups.groups",
+    "DescribeAcls.resources",
+    "DescribeAcls.acls",
+    "DeleteAcls.matchingAcls",
+    "DescribeDelegationToken.tokens",
+    "DescribeDelegationToken.renewers",
     "DescribeLogDirs.results",
     "DescribeLogDirs.topics",
     "DescribeLogDirs.partitions",
 )
 """Lists without a meaning in their order are sorted."""
+PUT_TOGETHER: Final = (
+    "AddPartitionsToTxn.resultsByTopicV3AndBelow",
+    "CreatePartitions.results",
+    "CreateTopics.topics",
+    "DeleteRecords.topics",
+    "DescribeGroups.groups",
+    "DescribeTopicPartitions.topics",
+    "ElectLeaders.replicaElectionResults",
+    "Fetch.responses",
+    "FindCoordinator.coordinators",
+    "ListOffsets.topics",
+    "OffsetCommit.topics",
+    "OffsetDelete.topics",
+    "OffsetFetch.topics",
+    "TxnOffsetCommit.topics",
+)
+"""Lists that are sorted, too, where what a user may do and may not do is put together."""
 EACH_ONCE: Final = (
     "brokers",
     "DescribeLogDirs.results",
@@ -138,9 +170,23 @@ class Normal:
         suffix: str,
         broker_ids: Sequence[int],
         announced: Mapping[int, tuple[int, int]] | None = None,
+        shared_suffix: str = "",
+        me: str = "",
     ) -> None:
+        """Prepare.
+
+        Args:
+            suffix: of names of the case.
+            broker_ids: of the cluster.
+            announced: versions, by API key.
+            shared_suffix: of names that cases of a run share.
+            me: the user that the run logs in as; empty without a login.
+        """
         self._suffix = suffix
-        self._drawn = re.compile(rf"-{re.escape(suffix)}(~\d+)?")
+        self._me, self._shared = me, shared_suffix
+        self._unordered = (*UNORDERED, *PUT_TOGETHER) if shared_suffix else UNORDERED
+        shared = rf"|-{re.escape(shared_suffix)}$" if shared_suffix else ""
+        self._drawn = re.compile(rf"-{re.escape(suffix)}(~\d+)?{shared}")
         self._announced = announced or {}
         self._brokers = {id_: index for index, id_ in enumerate(sorted(broker_ids), 1)}
         self._ids: dict[tuple[str, Any], str] = {}
@@ -168,7 +214,7 @@ class Normal:
         return self._drawn.sub("", value)
 
     def _struct(self, api: str, form: Form) -> dict[str, Any]:
-        values = {key: self._field(api, key, value) for key, value in form.items()}
+        values = {key: self._field(api, key, value) for key, value in _with_spans(form).items()}
         if api in CONFIG_VALUES and "value" in form and form.get("configSource") != _TOPIC_SOURCE:
             values["value"] = "<value>"
             values.pop("configSource", None)
@@ -201,11 +247,18 @@ class Normal:
         if _is_unset(value) or (value == 0 and key in ZERO_STAYS):
             return value
         word = PLACES.get(scoped, PLACES.get(key))
-        if word is not None:
+        if word is not None and scoped not in HOSTS_OF_ACLS:
             return f"<{word}>"
         if key in IDS and not (key == "sessionId" and value == 0):
             return self.know(key, value)
-        return self.text(value) if isinstance(value, str) else value
+        return self._own_text(scoped, value) if isinstance(value, str) else value
+
+    def _own_text(self, scoped: str, value: str) -> Any:
+        if scoped == "SaslAuthenticate.authBytes":
+            return _scram(value)
+        if value == self._me and scoped.lower().endswith("principalname"):
+            return "<me>"
+        return self.text(value)
 
     def _broker(self, value: Any) -> Any:
         if isinstance(value, list):
@@ -219,18 +272,21 @@ class Normal:
 
     def _list(self, api: str, key: str, value: list[Any]) -> list[Any]:
         scoped = f"{api}.{key}"
+        if scoped == "SaslHandshake.mechanisms":
+            return [each for each in value if each == EVERY_LISTENERS]
         name = OWN_ONLY.get(scoped)
         if name is not None:
             value = [each for each in value if self._is_looked_at(each, name)]
         items = [self._field(api, f"{key}[]", each) for each in value]
-        if key in UNORDERED or scoped in UNORDERED:
+        if key in self._unordered or scoped in self._unordered:
             items.sort(key=_order)
         if key in EACH_ONCE or scoped in EACH_ONCE:
             items = list({_order(each): each for each in items}.values())
         return _without_empty(items, EMPTY_ONES[scoped]) if scoped in EMPTY_ONES else items
 
     def _is_looked_at(self, element: Any, name: str) -> bool:
-        own = self._suffix in str(element.get(name) or "")
+        text = str(element.get(name) or "")
+        own = self._suffix in text or (self._shared != "" and text.endswith(f"-{self._shared}"))
         return own or element.get("errorCode", 0) != 0
 
     def _records(self, value: str) -> Any:
@@ -254,6 +310,26 @@ class Normal:
             body = data[at + 61 : at + head.size_bytes]
             form["records"] = base64.b64encode(body).decode()
         return form
+
+
+def _with_spans(form: Form) -> Form:
+    """Return a token's times, where it has some, as what they are after it was made."""
+    names = [name for name in form if name.removesuffix("Ms") in SPANS]
+    made_ms = form.get("issueTimestampMs", form.get("issueTimestamp", 0))
+    if not names or made_ms <= 0:
+        return form
+    known = {name: "<time>" for name in form if name.startswith("issueTimestamp")}
+    spans = {name: f"{round((form[name] - made_ms) / 60_000)} minutes" for name in names}
+    return {**form, **known, **spans}
+
+
+def _scram(value: str) -> Any:
+    """Return what a server says in an exchange of SCRAM, without what it draws and proves."""
+    try:
+        fields = [part.partition("=") for part in base64.b64decode(value).decode().split(",")]
+    except ValueError:
+        return value
+    return {key: text if key in ("i", "e") else "<drawn>" for key, _, text in fields}
 
 
 def _without_empty(items: list[Any], name: str) -> list[Any]:

@@ -32,6 +32,24 @@ class Coordinator:
     key_type: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class As:
+    """Who a connection logs in as, by SCRAM."""
+
+    user: str
+    password: str
+    mechanism: str = "SCRAM-SHA-256"
+    is_token: bool = False
+    """Whether the user is a delegation token's id and the password its HMAC, as base64."""
+
+    @property
+    def principal(self) -> str:
+        """Return who that is in an ACL; not for a token."""
+        return f"User:{self.user}"
+
+
+BARE: Final = As("", "")
+"""Nobody logs in: the requests of a case are the first ones."""
 CONTROLLER: Final = "controller"
 """The broker that takes requests for the controller."""
 To: TypeAlias = int | str | Node | Coordinator
@@ -83,6 +101,8 @@ class Talk:
     """"close": our side of the connection is closed behind the bytes."""
     is_awaited: bool = True
     """False: ``Late`` takes the answers, which hang on what others do meanwhile."""
+    who: As | None = None
+    """Who asks; None: whoever judges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +144,40 @@ class Until:
 
 
 @dataclass(frozen=True, slots=True)
+class NewUser:
+    """Have a user made with a password; every broker lets it in afterwards."""
+
+    word: str = "user"
+    mechanism: str = "SCRAM-SHA-256"
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """Have ACLs made, of one principal; every broker decides by them afterwards."""
+
+    who: As
+    rows: Sequence[Form]
+    """As in CreateAcls, without the principal."""
+
+
+@dataclass(frozen=True, slots=True)
+class LetIn:
+    """Wait until every broker lets somebody in, or does not any more."""
+
+    who: As
+    is_wanted: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Topic:
     """A topic that was made for a case."""
 
     name: str
     id: str
     """As JSON has it: base64 without padding."""
+
+
+NO_TOPIC: Final = Topic("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,13 +201,17 @@ class Given:
     """Drawn for this run of this case; every name that it makes up has it."""
     brokers: Sequence[int] = ()
     """The ids of the cluster's brokers, in their order."""
+    users: Mapping[str, As] = field(default_factory=dict[str, As])
+    """Those that all cases of a run share, by what they may do; on a secured cluster only."""
+    orders: Topic = NO_TOPIC
+    """A topic that all cases of a run share; on a secured cluster only."""
 
     def name(self, word: str, number: int = 0) -> str:
         """Return a name that nobody else uses; what is compared does not tell its number."""
         return f"conform-{word}-{self.suffix}" + (f"~{number}" if number else "")
 
 
-Step: TypeAlias = Talk | Late | Repeated | NewTopic | Until
+Step: TypeAlias = Talk | Late | Repeated | NewTopic | NewUser | Allow | LetIn | Until
 Script: TypeAlias = Generator[Step, Any, Any]
 
 
@@ -201,8 +253,14 @@ class Case:
 
 
 def ask(
-    api: str, version: int, form: Form | None = None, *, to: To = 1, is_seen: bool = True
+    api: str,
+    version: int,
+    form: Form | None = None,
+    *,
+    to: To = 1,
+    is_seen: bool = True,
+    who: As | None = None,
 ) -> Generator[Talk, list[Answer], Form]:
     """Ask one thing and return the body of its answer; empty where none came."""
-    answers = yield Talk([Request(api, version, form or {})], to=to, is_seen=is_seen)
+    answers = yield Talk([Request(api, version, form or {})], to=to, is_seen=is_seen, who=who)
     return answers[0].body

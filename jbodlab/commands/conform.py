@@ -17,14 +17,14 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from conformance.card import card, content
 from conformance.cluster_access import Access, find_cluster
-from conformance.core.catalogue import matches, variants
-from conformance.core.every_case import EVERY_CASE
+from conformance.core.catalogue import PLAIN, PROFILES, matches, variants
 from conformance.core.expectations import Expectations, pack
 from conformance.core.verdicts import Outcome, Verdict
 from conformance.errors import AddressError, ConformanceError, NoClusterError, NotInTimeError
 from conformance.junit import junit
 from conformance.known_differences import LISTS, known_differences
 from conformance.trial import (
+    CASES,
     JOBS,
     RELEASES,
     Trial,
@@ -52,6 +52,13 @@ _command_config = click.option(
     metavar="FILE",
     help="Security, as a properties file of Kafka's clients.",
 )
+_profile = click.option(
+    "--profile",
+    type=click.Choice(PROFILES),
+    default=PLAIN,
+    show_default=True,
+    help="The cases: of a cluster without an authorizer, or of one with SASL, ACLs and tokens.",
+)
 _only = click.option(
     "--only", "pattern", default="*", metavar="PATTERN", help="A case or group; * and ?."
 )
@@ -75,6 +82,7 @@ _timeout = click.option(
 )
 @click.option("--bootstrap-server", metavar="HOST:PORT", help="A broker of the cluster to judge.")
 @_command_config
+@_profile
 @click.option(
     "--against",
     type=click.Choice(RELEASES),
@@ -95,6 +103,7 @@ def conform(  # noqa: PLR0913 - click passes each option by name
     *,
     bootstrap_server: str | None,
     command_config: Path | None,
+    profile: str,
     against: str | None,
     pattern: str,
     known_list: str | None,
@@ -120,7 +129,7 @@ def conform(  # noqa: PLR0913 - click passes each option by name
     if context.invoked_subcommand is not None:
         return
     if is_list:
-        _list(against or RELEASES[0], pattern, is_json=is_json)
+        _list(against or RELEASES[0], profile, pattern, is_json=is_json)
         return
     if bootstrap_server is None:
         raise click.UsageError("--bootstrap-server HOST:PORT says which cluster to judge")
@@ -128,10 +137,10 @@ def conform(  # noqa: PLR0913 - click passes each option by name
     async def judge() -> tuple[list[Verdict], str, list[str]]:
         access = await find_cluster(bootstrap_server, timeout_ms, _security(command_config))
         release = against or likely_release(access)
-        expectations = load_expectations(release)
-        total = len(list(variants(EVERY_CASE, expectations.announced, pattern)))
+        expectations = load_expectations(release, profile)
+        total = len(list(variants(CASES[profile], expectations.announced, pattern)))
         excused = [] if known_list is None else known_differences(known_list, release)
-        async with _trial("judging", access, jobs, total) as (trial, left):
+        async with _trial("judging", profile, access, jobs, total) as (trial, left):
             verdicts = await judged(trial, expectations, excused, pattern)
         return verdicts, release, left
 
@@ -141,9 +150,7 @@ def conform(  # noqa: PLR0913 - click passes each option by name
     if is_json:
         click.echo(json.dumps(content(verdicts, release, left), indent=2, ensure_ascii=False))
     else:
-        again = f"jbodlab conform --bootstrap-server {bootstrap_server} --against {release}"
-        if command_config is not None:
-            again += f" --command-config {command_config}"
+        again = _again(bootstrap_server, release, command_config, profile)
         console = Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
         console.print(card(verdicts, release, again))
     if any(each.outcome is Outcome.VIOLATION for each in verdicts):
@@ -153,6 +160,7 @@ def conform(  # noqa: PLR0913 - click passes each option by name
 @conform.command()
 @click.option("--bootstrap-server", metavar="HOST:PORT", required=True, help="An Apache Kafka.")
 @_command_config
+@_profile
 @click.option("--release", required=True, help='Which release that is, such as "3.9.2".')
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The file to write.")
 @_only
@@ -163,6 +171,7 @@ def record(  # noqa: PLR0913 - click passes each option by name
     *,
     bootstrap_server: str,
     command_config: Path | None,
+    profile: str,
     release: str,
     out: Path,
     pattern: str,
@@ -181,14 +190,22 @@ def record(  # noqa: PLR0913 - click passes each option by name
         if len(access.brokers) < BROKERS_MIN:
             words = f"{bootstrap_server} has {len(access.brokers)} broker(s), recording needs three"
             raise ConformanceError(words)
-        total = len(list(variants(EVERY_CASE, access.announced, pattern)))
-        async with _trial("recording", access, jobs, total) as (trial, _):
+        total = len(list(variants(CASES[profile], access.announced, pattern)))
+        async with _trial("recording", profile, access, jobs, total) as (trial, _):
             return await recorded(trial, release, pattern)
 
     made = _carried_out(ask())
     out.write_bytes(pack(made))
     told = {"release": release, "cases": len(made.seen), "file": str(out)}
     click.echo(json.dumps(told) if is_json else f"{len(made.seen)} cases recorded in {out}")
+
+
+def _again(server: str, release: str, command_config: Path | None, profile: str) -> str:
+    """Return the command that judges the same cluster once more."""
+    command = f"jbodlab conform --bootstrap-server {server} --against {release}"
+    if command_config is not None:
+        command += f" --command-config {command_config}"
+    return command if profile == PLAIN else f"{command} --profile {profile}"
 
 
 def _security(command_config: Path | None) -> ClientSecurity:
@@ -210,7 +227,7 @@ def _carried_out(asking: Coroutine[Any, Any, T]) -> T:
 
 @asynccontextmanager
 async def _trial(
-    doing: str, access: Access, jobs: int, total: int
+    doing: str, profile: str, access: Access, jobs: int, total: int
 ) -> AsyncGenerator[tuple[Trial, list[str]]]:
     """Give a run and the list of what it leaves behind, which is filled when it is over."""
     progress = Progress(
@@ -225,20 +242,21 @@ async def _trial(
     with progress:
         task = progress.add_task(doing, total=total)
         suffix = secrets.token_hex(4)
+        trial = Trial(access, suffix, jobs, lambda _: progress.advance(task), profile)
         try:
-            yield Trial(access, suffix, jobs, lambda _: progress.advance(task)), left
+            yield trial, left
         finally:
-            left += await access.clean_up(suffix)
+            left += await trial.clean_up()
             access.close()
     if left:
         words = f"{len(left)} of what was made is left behind, such as {left[0]}"
         click.echo(f"jbodlab: {words}: delete topics and groups that begin with conform-", err=True)
 
 
-def _list(release: str, pattern: str, *, is_json: bool) -> None:
-    seen = load_expectations(release).seen
+def _list(release: str, profile: str, pattern: str, *, is_json: bool) -> None:
+    seen = load_expectations(release, profile).seen
     names = [name for name in seen if matches(name, pattern)]
-    cases = {each.name: each for each in EVERY_CASE}
+    cases = {each.name: each for each in CASES[profile]}
     versions: dict[str, list[str]] = {}
     for name in names:
         versions.setdefault(name.partition("@v")[0], []).append(name.partition("@v")[2])

@@ -13,11 +13,14 @@ import click
 
 from benchmarks.peer.kafka import PeerMissingError
 from conformance.cluster_access import find_cluster
+from conformance.core.catalogue import PLAIN, PROFILES, SECURED
 from conformance.core.expectations import Expectations, pack
 from conformance.core.verdicts import Outcome, Verdict
-from conformance.trial import Trial, judged, load_expectations, recorded
+from conformance.trial import Trial, file_of, judged, load_expectations, recorded
+from protocol.security.client import OPEN
 from tests.conformance.apache import RELEASES, apache_cluster
 from tests.conformance.mutations import KINDS
+from tests.conformance.secured import security
 from tests.conformance.teeth import bites
 
 FOLDER: Final = Path(__file__).parents[2] / "conformance" / "expectations"
@@ -31,31 +34,41 @@ def main() -> None:
     """Record what brokers are judged by, and judge the judge."""
 
 
+_profile = click.option("--profile", default=PLAIN, type=click.Choice(PROFILES))
+_releases = click.option("--release", "releases", multiple=True, type=click.Choice(list(RELEASES)))
+
+
 @main.command()
-def record() -> None:
-    """Record both releases of Apache Kafka, each from a fresh cluster."""
-    for release, version in RELEASES.items():
+@_profile
+@_releases
+def record(profile: str, releases: tuple[str, ...]) -> None:
+    """Record Apache Kafka, each release from a fresh cluster."""
+    for release in releases or tuple(RELEASES):
         with tempfile.TemporaryDirectory() as folder:
-            with apache_cluster(release, Path(folder) / "kafka") as server:
-                made = asyncio.run(recording(server, version))
-            (FOLDER / f"{release}.jsonl.gz").write_bytes(pack(made))
+            with apache_cluster(release, Path(folder) / "kafka", profile) as server:
+                made = asyncio.run(recording(server, RELEASES[release], profile))
+            (FOLDER / file_of(release, profile)).write_bytes(pack(made))
             click.echo(f"{release}: {len(made.seen)} cases recorded")
 
 
 @main.command()
 @click.option("--runs", default=10, show_default=True, type=click.IntRange(1))
-@click.option("--release", "releases", multiple=True, type=click.Choice(list(RELEASES)))
+@click.option("--only", default="*", help="A case or group; * and ?.")
+@_profile
+@_releases
 @click.pass_context
-def judge(context: click.Context, runs: int, releases: tuple[str, ...]) -> None:
+def judge(
+    context: click.Context, runs: int, only: str, profile: str, releases: tuple[str, ...]
+) -> None:
     """Judge Apache Kafka itself, each time on a fresh cluster: each violation is a false alarm."""
     alarms = 0
     for release in releases or tuple(RELEASES):
         for number in range(1, runs + 1):
             with (
                 tempfile.TemporaryDirectory() as folder,
-                apache_cluster(release, Path(folder) / "kafka") as server,
+                apache_cluster(release, Path(folder) / "kafka", profile) as server,
             ):
-                found = asyncio.run(violations(server, release))
+                found = asyncio.run(violations(server, release, profile, only))
             alarms += len(found)
             click.echo(f"{release} run {number}: {len(found)} false alarm(s)")
             for each in found:
@@ -92,27 +105,31 @@ def teeth(
     context.exit(reported < count * REPORTED_MIN)
 
 
-async def recording(server: str, version: str) -> Expectations:
+async def recording(server: str, version: str, profile: str = PLAIN) -> Expectations:
     """Record a cluster."""
-    trial = await new_trial(server)
+    trial = await new_trial(server, profile)
     try:
         return await recorded(trial, version)
     finally:
         trial.access.close()
 
 
-async def new_trial(server: str) -> Trial:
+async def new_trial(server: str, profile: str = PLAIN) -> Trial:
     """Return a run against a cluster, with a drawn suffix."""
-    return Trial(await find_cluster(server, TIMEOUT_MS), secrets.token_hex(4))
+    login = security() if profile == SECURED else OPEN
+    access = await find_cluster(server, TIMEOUT_MS, login)
+    return Trial(access, secrets.token_hex(4), profile=profile)
 
 
-async def violations(server: str, release: str) -> list[Verdict]:
+async def violations(
+    server: str, release: str, profile: str = PLAIN, only: str = "*"
+) -> list[Verdict]:
     """Judge a cluster by its own release, clean up, and return what it is said to do wrong."""
-    trial = await new_trial(server)
+    trial = await new_trial(server, profile)
     try:
-        verdicts = await judged(trial, load_expectations(release))
+        verdicts = await judged(trial, load_expectations(release, profile), pattern=only)
     finally:
-        assert await trial.access.clean_up(trial.suffix) == []
+        assert await trial.clean_up() == []
         trial.access.close()
     return [each for each in verdicts if each.outcome is Outcome.VIOLATION]
 

@@ -5,14 +5,17 @@ from __future__ import annotations
 import base64
 import subprocess
 import time
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
-from benchmarks.peer.kafka import BUILD_DIR, KafkaPeer, fetch, free_port
+from benchmarks.peer.kafka import BROKER_IDS, BUILD_DIR, KafkaPeer, fetch, free_port
+from conformance.core.catalogue import PLAIN, SECURED
 from jbodlab.asking.rpc import BlockingClient
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
+from tests.conformance.secured import configs_of
 from tests.deadlines import DEADLINE_S
 
 RELEASES: Final = {"kafka-3.9": "3.9.2", "kafka-4.3": "4.3.1"}
@@ -33,7 +36,7 @@ controller.quorum.voters=1@127.0.0.1:{quorum}
 controller.listener.names=CONTROLLER
 listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT
 listeners={listeners}
-advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+advertised.listeners={advertised}
 log.dirs={dirs}
 metadata.log.dir={metadata}
 offsets.topic.replication.factor=1
@@ -45,49 +48,62 @@ broker.rack={rack}
 
 
 @contextmanager
-def apache_cluster(release: str, root: Path) -> Generator[str]:
+def apache_cluster(release: str, root: Path, profile: str = PLAIN) -> Generator[str]:
     """Run three brokers for the length of a block; give ``host:port`` of the first.
 
     Raises:
         PeerMissingError: Java, Maven or a download is missing.
     """
-    if release == "kafka-3.9":
-        with _zookeeper_cluster(root) as server:
-            yield server
-        return
-    with _kraft_cluster(root) as server:
+    run = _zookeeper_cluster if release == "kafka-3.9" else _kraft_cluster
+    with run(root, is_secured=profile == SECURED) as server:
         yield server
 
 
+class _SecuredPeer(KafkaPeer):
+    """In which clients log in; ``inner`` are the ports by which brokers speak with each other."""
+
+    inner: Mapping[int, int] = MappingProxyType({})
+
+    def configs_of(self, broker_id: int) -> Mapping[str, str]:
+        port = self.bootstrap.split(",")[BROKER_IDS.index(broker_id)].rpartition(":")[2]
+        return CONFIGS | configs_of("kafka-3.9", int(port), self.inner[broker_id])
+
+
 @contextmanager
-def _zookeeper_cluster(root: Path) -> Generator[str]:
-    peer = KafkaPeer(root, BUILD_DIR, CONFIGS, JVM)
+def _zookeeper_cluster(root: Path, *, is_secured: bool) -> Generator[str]:
+    peer = (_SecuredPeer if is_secured else KafkaPeer)(root, BUILD_DIR, CONFIGS, JVM)
+    inner = {id_: free_port() for id_ in BROKER_IDS}
+    if isinstance(peer, _SecuredPeer):
+        peer.inner = inner
     try:
         peer.launch()
         peer.wait_until_up()
         server = peer.bootstrap.split(",")[0]
-        _wait_for_brokers(server)
+        _wait_for_brokers(f"127.0.0.1:{inner[1]}" if is_secured else server)
         yield server
     finally:
         peer.stop()
 
 
 @contextmanager
-def _kraft_cluster(root: Path) -> Generator[str]:
+def _kraft_cluster(root: Path, *, is_secured: bool) -> Generator[str]:
     libs = fetch(BUILD_DIR, RELEASES["kafka-4.3"])
-    ports = {id_: free_port() for id_ in (1, 2, 3)}
+    ports = {id_: free_port() for id_ in BROKER_IDS}
+    inner = {id_: free_port() for id_ in BROKER_IDS}
     quorum = free_port()
     processes: list[subprocess.Popen[bytes]] = []
     try:
         for id_, port in ports.items():
-            config = _configure(root, id_, port, quorum)
+            more = configs_of("kafka-4.3", port, inner[id_]) if is_secured else {}
+            config = _configure(root, id_, port, quorum, more)
             tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(config)]
             subprocess.run(_java(libs, "-Xmx128m", tool), check=True, capture_output=True)
             with (root / f"broker-{id_}.log").open("wb") as out:
                 command = _java(libs, "-Xmx512m", ["kafka.Kafka", str(config)])
                 processes.append(subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT))
         server = f"127.0.0.1:{ports[1]}"
-        _wait_for_brokers(server, processes[0])
+        asked = f"127.0.0.1:{inner[1]}" if is_secured else server
+        _wait_for_brokers(asked, processes[0])
         yield server
     finally:
         for process in processes:
@@ -95,24 +111,25 @@ def _kraft_cluster(root: Path) -> Generator[str]:
             process.wait(DEADLINE_S)
 
 
-def _configure(root: Path, id_: int, port: int, quorum: int) -> Path:
+def _configure(root: Path, id_: int, port: int, quorum: int, more: Mapping[str, str]) -> Path:
     folder = root / f"b{id_}"
     dirs = [folder / f"d{number}" for number in (1, 2, 3)]
     for path in (*dirs, folder / "metadata"):
         path.mkdir(parents=True)
-    listeners = f"PLAINTEXT://127.0.0.1:{port}"
+    listeners = more.get("listeners", f"PLAINTEXT://127.0.0.1:{port}")
     text = _KRAFT.format(
         id=id_,
         roles="broker,controller" if id_ == 1 else "broker",
         quorum=quorum,
         listeners=f"{listeners},CONTROLLER://127.0.0.1:{quorum}" if id_ == 1 else listeners,
-        port=port,
+        advertised=listeners,
         dirs=",".join(map(str, dirs)),
         metadata=folder / "metadata",
         rack="abc"[id_ - 1],
     )
     config = root / f"broker-{id_}.properties"
-    config.write_text(text + "".join(f"{key}={value}\n" for key, value in CONFIGS.items()))
+    keys = CONFIGS | {key: value for key, value in more.items() if key != "listeners"}
+    config.write_text(text + "".join(f"{key}={value}\n" for key, value in keys.items()))
     return config
 
 

@@ -15,6 +15,7 @@ from conformance.connection import Connection
 from conformance.core.catalogue import Variant, variants
 from conformance.core.every_case import EVERY_CASE
 from conformance.core.expectations import Expectations, Observation
+from conformance.core.script import As
 from conformance.core.verdicts import Outcome, judge
 from conformance.errors import ConformanceError
 from tests.conformance.mutating_proxy import mutating_proxy
@@ -42,8 +43,8 @@ class Detour(Access):
 
     real: dict[int, Broker] = field(default_factory=dict[int, Broker])
 
-    async def _idle_connection(self, broker: Broker) -> Connection:
-        return await Access._idle_connection(self, self.real[broker.id])
+    async def _idle_connection(self, broker: Broker, who: As | None) -> Connection:
+        return await Access._idle_connection(self, self.real[broker.id], who)
 
 
 async def bites(

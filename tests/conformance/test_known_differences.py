@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from conformance.core.every_case import EVERY_CASE
+from conformance.core.every_case import EVERY_CASE, SECURED_CASES
 from conformance.known_differences import LISTS, known_differences
 from conformance.trial import RELEASES
 
@@ -32,6 +32,6 @@ def test_what_differs_from_one_release_is_not_excused_with_another() -> None:
 
 @pytest.mark.parametrize("name", LISTS)
 def test_each_known_difference_names_groups_that_there_are(name: str) -> None:
-    groups = {each.group for each in EVERY_CASE} | {"announced", "*"}
+    groups = {each.group for each in (*EVERY_CASE, *SECURED_CASES)} | {"announced", "*"}
     named = {case.partition("/")[0] for each in known_differences(name) for case in each.cases}
     assert named - groups == set()

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from conformance.cluster_access import find_cluster
+from conformance.core.catalogue import SECURED
 from conformance.core.expectations import Expectations
 from conformance.core.verdicts import Outcome
 from conformance.errors import ConformanceError
@@ -98,3 +99,11 @@ async def test_the_release_is_guessed_by_the_oldest_fetch() -> None:
             access.announced.update(load_expectations(release).announced)
             assert likely_release(access) == release
             access.close()
+
+
+async def test_a_secured_cluster_is_not_judged_without_a_login() -> None:
+    with fake_cluster() as server:
+        access = await find_cluster(server, DEADLINE_MS)
+        with pytest.raises(ConformanceError, match="by a super user who logs in"):
+            await Trial(access, "77ab", profile=SECURED).observe([])
+        access.close()

@@ -49,6 +49,10 @@ LEAST: Final[dict[str, Callable[[Given], dict[str, Any]]]] = {
         "operation": 1,
         "permissionType": 1,
     },
+    # Where there are tokens, none is made for a renewer of this kind.
+    "CreateDelegationToken": lambda g: {
+        "renewers": [{"principalType": "Sheep", "principalName": g.name("user")}]
+    },
     "ApiVersions": lambda _: {"clientSoftwareName": "conform", "clientSoftwareVersion": "1.0"},
     "AddPartitionsToTxn": lambda g: {"transactions": [{"transactionalId": g.name("none")}]},
     "OffsetFetch": lambda g: {

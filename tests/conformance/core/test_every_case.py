@@ -3,22 +3,31 @@ from __future__ import annotations
 import pytest
 
 from conformance.card import GROUPS
-from conformance.core.catalogue import CLIENT_APIS, variants
-from conformance.core.every_case import EVERY_CASE
+from conformance.core.catalogue import CLIENT_APIS, PLAIN, SECURED, variants
+from conformance.core.every_case import EVERY_CASE, SECURED_CASES
+from conformance.core.script import Case
 from conformance.trial import RELEASES, load_expectations
 
 
 def test_every_case_says_what_it_is_about_and_has_a_group_of_the_card() -> None:
-    assert [each.name for each in EVERY_CASE if not each.about] == []
-    assert [each.name for each in EVERY_CASE if each.group not in GROUPS] == []
+    every = [*EVERY_CASE, *SECURED_CASES]
+    assert [each.name for each in every if not each.about] == []
+    assert [each.name for each in every if each.group not in GROUPS] == []
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_what_was_recorded_is_the_catalogue_whole_and_nothing_else(release: str) -> None:
+@pytest.mark.parametrize(
+    ("profile", "cases", "sweep", "count"),
+    [(PLAIN, EVERY_CASE, "minimal/", 1_000), (SECURED, SECURED_CASES, "nobody/", 900)],
+    ids=[PLAIN, SECURED],
+)
+def test_what_was_recorded_is_the_catalogue_whole_and_nothing_else(
+    release: str, profile: str, cases: list[Case], sweep: str, count: int
+) -> None:
     """Messages that jbodlab gained since are asked for when somebody records again."""
-    expectations = load_expectations(release)
-    wanted = list(variants(EVERY_CASE, expectations.announced))
-    asked = {name.partition("/")[2] for name in expectations.seen if name.startswith("minimal/")}
+    expectations = load_expectations(release, profile)
+    wanted = list(variants(cases, expectations.announced))
+    asked = {name.partition("/")[2] for name in expectations.seen if name.startswith(sweep)}
     gained = [
         each.name
         for each in wanted
@@ -26,7 +35,7 @@ def test_what_was_recorded_is_the_catalogue_whole_and_nothing_else(release: str)
     ]
     assert gained == []
     assert sorted(expectations.seen.keys() - {each.name for each in wanted}) == []
-    assert len(expectations.seen) > 1000
+    assert len(expectations.seen) > count
 
 
 @pytest.mark.parametrize("release", RELEASES)
@@ -38,8 +47,9 @@ def test_every_api_of_clients_is_asked_at_every_version(release: str) -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_kafka_answers_everything_that_is_recorded(release: str) -> None:
-    seen = load_expectations(release).seen
+@pytest.mark.parametrize("profile", [PLAIN, SECURED])
+def test_kafka_answers_everything_that_is_recorded(release: str, profile: str) -> None:
+    seen = load_expectations(release, profile).seen
     assert [name for name, each in seen.items() if "silence" in str(each)] == []
     assert [name for name, each in seen.items() if "malformed" in str(each)] == []
     assert [name for name, each in seen.items() if "stopped" in str(each)] == []

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 from conformance.core.cases.building import batch, idempotent
@@ -137,3 +138,40 @@ def test_of_a_name_that_is_filled_up_the_length_is_compared() -> None:
         assert told == {f"conform-a<{length} characters>"}
     assert Normal("1a", []).text("x" * 249) == "x" * 249
     assert Normal("1a", []).text("conform-a-1a" + "x" * 300) == "conform-a" + "x" * 300
+
+
+def test_times_of_a_token_are_how_long_they_are_after_it_was_made() -> None:
+    token = {"issueTimestampMs": 1_000, "expiryTimestampMs": 3_601_020, "maxTimestampMs": 61_000}
+    assert seen("CreateDelegationToken", token) == {
+        "issueTimestampMs": "<time>",
+        "expiryTimestampMs": "60 minutes",
+        "maxTimestampMs": "1 minutes",
+    }
+    none = dict.fromkeys(token, -1)
+    assert seen("CreateDelegationToken", none) == none
+
+
+def test_of_an_exchange_of_scram_what_is_drawn_is_not_compared() -> None:
+    said = base64.b64encode(b"r=abc,s=c2FsdA==,i=4096").decode()
+    assert seen("SaslAuthenticate", {"authBytes": said}) == {
+        "authBytes": {"r": "<drawn>", "s": "<drawn>", "i": "4096"}
+    }
+    assert seen("SaslHandshake", {"mechanisms": ["PLAIN", "SCRAM-SHA-256"]}) == {
+        "mechanisms": ["SCRAM-SHA-256"]
+    }
+
+
+def test_who_judges_has_no_name_and_hosts_of_acls_stay() -> None:
+    normal = Normal("77ab", [], me="admin")
+    body = normal.body("X", {"principalName": "admin", "tokenRequesterPrincipalName": "bob"})
+    assert body == {"principalName": "<me>", "tokenRequesterPrincipalName": "bob"}
+    assert normal.body("DescribeAcls", {"host": "10.0.0.1"}) == {"host": "10.0.0.1"}
+
+
+def test_what_cases_share_loses_its_suffix_and_what_is_put_together_has_no_order() -> None:
+    rows = [{"name": "conform-orders-77"}, {"name": "conform-none-77ab"}]
+    form = {"topics": rows}
+    shared = Normal("77ab", [], shared_suffix="77").body("CreateTopics", form)
+    assert shared == {"topics": [{"name": "conform-none"}, {"name": "conform-orders"}]}
+    alone = Normal("77ab", []).body("CreateTopics", form)
+    assert alone == {"topics": [{"name": "conform-orders-77"}, {"name": "conform-none"}]}
