@@ -91,6 +91,8 @@ _WHOLE: Final[Mapping[str, tuple[tuple[Kind, Op, str], ...]]] = {
     "AddPartitionsToTxn": ((_TXN, Op.WRITE, "v3_and_below_transactional_id"),),
 }
 """API -> what a request needs as a whole: a right on what a field names, if it names something."""
+_TOLD_FIRST: Final[Mapping[str, ErrorCode]] = {"SyncGroup": ErrorCode.INCONSISTENT_GROUP_PROTOCOL}
+"""API -> what is wrong with a request whoever sends it, and is told before a right is missing."""
 _NAMES: Final[Mapping[str, Kind]] = {
     "topic": Kind.TOPIC,
     "name": Kind.TOPIC,
@@ -229,7 +231,8 @@ def authorized(
         return f"{api} is begun, and it may not" if denied and answer is not None else None
     metadata = dispatcher._context.metadata  # noqa: SLF001 -- nothing public has it
     codes = [each.code for each in _told(answer, Kind.GROUP, metadata)]
-    if denied and any(code not in denied for code in codes):
+    allowed = (*denied, *((_TOLD_FIRST[api],) if api in _TOLD_FIRST else ()))
+    if denied and any(code not in allowed for code in codes):
         return f"{api}, which it may not ask, is answered with {codes}, not {denied}"
     return None
 
