@@ -86,6 +86,7 @@ mixed-demo: setup  ## break a disk of jbodlab's broker beside Apache Kafka's; Ap
 
 conform: setup  ## judge Apache Kafka by what was recorded of it, and tell how many wrong answers are noticed
 	$(BIN)/python -m tests.conformance judge --runs 1
+	$(BIN)/python -m tests.conformance judge --runs 1 --profile secured
 	$(BIN)/python -m tests.conformance teeth
 
 fuzz: setup  ## random bytes into every decoder for FUZZ_S seconds
