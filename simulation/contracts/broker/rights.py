@@ -160,7 +160,8 @@ def completed(
     """Who may not is told so of what it names, and of nothing else; the rest is answered."""
     answer = yield
     api = APIS[asked.received.api_key].name
-    if answer is None or _is_enough(api, access):
+    authorizer = access._authorizer  # noqa: SLF001 -- nothing public has it
+    if answer is None or _is_enough(api, access) or _counts(authorizer):
         return None
     key_kind = _TXN if getattr(asked.request, "key_type", 0) == 1 else Kind.GROUP
     codes = list(_told(answer, key_kind, access.metadata))
@@ -174,12 +175,19 @@ def completed(
             return f"{api} of {name}, which it may, is answered with {ErrorCode(code).name}"
         if not may and code != _CODES[kind]:
             return f"{api} of {name}, which it may not, is answered with {code}"
-    if api in _IN_PART or any(each.kind is None and each.code for each in codes):
+    # What the controller answers is the controller's.
+    is_in_part = api in _IN_PART or asked.route.is_forwarded
+    if is_in_part or any(each.kind is None and each.code for each in codes):
         return None
     told = {each[:2]: None for each in codes}
     asked_for = _asked_for(api, asked.request, key_kind, access.metadata)
     left = [each for each in asked_for if each not in told]
     return f"{api} tells nothing of {left}" if left else None
+
+
+def _counts(authorizer: Authorizer) -> bool:
+    """Tell whether this is not a broker's own: one that counts what it is asked is not asked."""
+    return type(authorizer) is not Authorizer
 
 
 def _is_enough(api: str, access: Access) -> bool:
@@ -223,7 +231,7 @@ def authorized(
     denied = [
         _CODES[kind]
         for kind, operation, field in _WHOLE.get(api, ())
-        if (name := getattr(asked.request, field))
+        if (name := getattr(asked.request, field)) and not _counts(authorizer)
         if not _may(asked, authorizer, operation, kind, name)
     ]
     answer = yield

@@ -54,7 +54,8 @@ def _authorizer() -> Authorizer:
 def _asked(api: str, request: object) -> Any:
     received = SimpleNamespace(api_key=BY_NAME[api].key)
     peer = SimpleNamespace(principal="User:ann", host="127.0.0.1")
-    return SimpleNamespace(received=received, request=request, peer=peer)
+    route = SimpleNamespace(is_forwarded=False)
+    return SimpleNamespace(received=received, request=request, peer=peer, route=route)
 
 
 def _told_of_groups(**codes: ErrorCode) -> list[str]:
