@@ -60,18 +60,28 @@ def scan_headers(
 
 
 def scan_batches(
-    file: DiskFile, position: int, end: int, *, verify: bool, order: BatchOrder | None = None
+    file: DiskFile,
+    position: int,
+    end: int,
+    *,
+    verify: bool,
+    order: BatchOrder | None = None,
+    ends_log: bool = False,
 ) -> Iterator[tuple[int, BatchHeader, memoryview]]:
     """Give (position, header, bytes) of each batch from ``position`` to ``end``.
 
     What looks damaged is read once more, past the page cache, before it is called so: a read may
-    have failed and the disk be whole.
+    have failed and the disk be whole. With ``ends_log`` the last one is, too, where a gap is before
+    it or an epoch begins with it: nothing behind it tells that its base offset or leader epoch, of
+    which there is no CRC, was misread, and its log would end where it does not.
 
     Raises:
         CorruptBatch: as ``scan_headers``; with ``verify`` also when the CRC-32C is wrong.
-        MisplacedBatch: ``order``, which takes what is given, says so.
+        MisplacedBatch: ``order``, which takes what is given, says so; or the last one is another
+            when it is read again.
     """
     window = _Window(file, end)
+    before: BatchHeader | None = None
     while position < end:
         try:
             header, batch = window.batch_at(position, verify=verify)
@@ -80,8 +90,21 @@ def scan_batches(
             window.forget(position)
             header, batch = window.batch_at(position, verify=verify)
             _take(position, header, order)
+        if ends_log and position + header.size_bytes == end and not _follows(header, before):
+            window.forget(position)
+            again, batch = window.batch_at(position, verify=verify)
+            if again != header:
+                raise MisplacedBatch(position, f"read as {header}, and again as {again}")
         yield position, header, batch
+        before = header
         position += header.size_bytes
+
+
+def _follows(header: BatchHeader, before: BatchHeader | None) -> bool:
+    return before is not None and (
+        (header.base_offset, header.partition_leader_epoch)
+        == (before.next_offset, before.partition_leader_epoch)
+    )
 
 
 def _take(position: int, header: BatchHeader, order: BatchOrder | None) -> None:

@@ -102,7 +102,7 @@ def open_log(
     epochs = LeaderEpochs(stored_epochs or ())
     end = producers = None
     if known.was_clean:
-        end = _restore_tail(segments[-1])
+        end = _restore_tail(segments[-1], known.recovery_point)
     if end is None:
         first = segment_number(segments, known.recovery_point)
         checked = _Checked(segments, first, known.whole_from)
@@ -218,12 +218,17 @@ def _existing(directory: PartitionFiles, base: int, config: LogConfig, now_ms: i
     return segment
 
 
-def _restore_tail(segment: Segment) -> int | None:
-    """Return the end of a log that was closed cleanly.
+def _restore_tail(segment: Segment, recovery_point: int) -> int | None:
+    """Return the end of a log that was closed cleanly, which is its recovery point.
 
-    None when its last segment is damaged all the same.
+    Where it seems to be another one the log is read again, as in ``look_again``. None when its last
+    segment is damaged all the same.
     """
     try:
+        end = segment.restore_tail()
+        if end == recovery_point:
+            return end
+        segment.file().forget(0)
         return segment.restore_tail()
     except CorruptBatch as exc:
         _LOGGER.warning("%s: damaged after a clean shutdown: %s", segment.directory.name, exc)

@@ -272,7 +272,8 @@ class Segment:
         self._reset_indexes()
         next_offset = self.base_offset
         try:
-            batches = scan_batches(self.file(), 0, end, verify=verify) if end > 0 else ()
+            file = self.file()
+            batches = scan_batches(file, 0, end, verify=verify, ends_log=is_active) if end else ()
             for position, header, batch in batches:
                 if header.base_offset < next_offset or not self.can_hold(header.last_offset):
                     reason = f"offset {header.base_offset}, expected {next_offset} or above"
