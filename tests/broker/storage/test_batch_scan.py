@@ -17,7 +17,7 @@ from broker.storage.batch_scan import (
 from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
 from protocol.ports import DiskFile
-from tests.broker.storage.builders import batch, batches
+from tests.broker.storage.builders import OneBit, batch, batches
 
 
 def file_of(*parts: bytes) -> DiskFile:
@@ -140,3 +140,23 @@ class Chosen(random.Random):
     def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
         assert (self._number < start, stop, step) == (True, None, 1)
         return self._number
+
+
+def test_a_gap_before_the_last_batch_of_a_log_is_taken_that_is_there_twice() -> None:
+    file = file_of(batch(0), batch(7), batch(9, epoch=1))
+    scanned = scan_batches(file, 0, file.size(), verify=True, ends_log=True)
+    assert [header.base_offset for _, header, _ in scanned] == [0, 7, 9]
+
+
+@pytest.mark.parametrize("bit", [0, 28, 35, 63, 96, 127])
+def test_a_last_batch_that_is_another_when_it_is_read_again_is_misplaced(bit: int) -> None:
+    """Bits of its base offset and of its leader epoch, which stands behind its size."""
+    disk = MemoryDisk()
+    made = disk.open("a", create=True)
+    made.append(batches(0, 3))
+    start = 8 * 2 * len(batch(0))
+    faulty = FaultyDisk(disk, chance=OneBit(start + bit))
+    faulty.set_fault("bit_flip", times=1)
+    scanned = scan_batches(faulty.open("a", create=False), 0, made.size(), verify=True, ends_log=True)
+    with pytest.raises(MisplacedBatch, match="and again as"):
+        list(scanned)
