@@ -157,6 +157,7 @@ def test_a_last_batch_that_is_another_when_it_is_read_again_is_misplaced(bit: in
     start = 8 * 2 * len(batch(0))
     faulty = FaultyDisk(disk, chance=OneBit(start + bit))
     faulty.set_fault("bit_flip", times=1)
-    scanned = scan_batches(faulty.open("a", create=False), 0, made.size(), verify=True, ends_log=True)
+    file = faulty.open("a", create=False)
+    scanned = scan_batches(file, 0, file.size(), verify=True, ends_log=True)
     with pytest.raises(MisplacedBatch, match="and again as"):
         list(scanned)
