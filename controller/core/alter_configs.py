@@ -180,7 +180,7 @@ def _not_altered(kind: str) -> KafkaError:
 def _topic_configs(step: Step, name: str) -> dict[str, str]:
     if not name:
         raise _invalid("Default topic resources are not allowed.")
-    topic = step.state.topics.get(name)
+    topic = step.state.known_topic(name)
     if topic is None:
         raise KafkaError(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{name}' does not exist."

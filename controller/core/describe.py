@@ -150,7 +150,7 @@ def _described(step: Step, resource_type: int, name: str) -> list[DescribedConfi
     problem = topic_name_problem(name)
     if problem:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
-    topic = step.state.topics.get(name)
+    topic = step.state.known_topic(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     return describe_topic_configs(topic.configs, step.default_overrides)

@@ -208,6 +208,10 @@ class ClusterState:
         topic = self.topics.get(topic_name)
         return topic is not None and topic.is_deleting
 
+    def known_topic(self, topic_name: str) -> Topic | None:
+        """Return a topic as long as brokers know its name; its deletion may wait."""
+        return None if self.is_being_deleted(topic_name) else self.topics.get(topic_name)
+
     def is_being_deleted(self, topic_name: str) -> bool:
         """Tell whether the topic is queued for deletion and waits for no reassignment.
 

@@ -68,6 +68,12 @@ def test_a_topics_settings_change_and_every_broker_is_told() -> None:
     assert told(cluster) == {1: ["t"], 2: ["t"], 3: ["t"]}
 
 
+def test_nothing_is_set_of_a_topic_that_is_being_deleted() -> None:
+    (cluster := cluster_with_topic()).fail_log_dir(1, 1, ["t-0"])
+    cluster.delete("t")
+    assert alter(cluster, TOPIC, "t", ("segment.ms", SET, "9")).error_code == 3
+
+
 def test_a_brokers_own_settings_are_told_to_it_alone() -> None:
     cluster = cluster_with_topic()
 
