@@ -1,20 +1,23 @@
 """The high watermark never falls within a leader epoch, nor passes a log end of the Isr.
 
 Nor does one of an earlier leader: see `committed`. What is written down of it for the next start
-is not more than that: see `ahead`.
+is not more than that: see `ahead`. A partition that a hand took out of the controller's journal,
+and that is added anew, may be placed with brokers that never had it: they are in its Isr before
+they have what its leader, which goes on with its log, had committed in its life before.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
-from protocol.ids import TopicPartition
+from protocol.ids import NO_OFFSET, TopicPartition
 from simulation.core.checkers.ahead import ahead
 from simulation.core.checkers.committed import lacking
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.timeline import moments
-from simulation.core.samples import ReplicaSample, Role, SampleSource
+from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource
 
 NAME: Final = "high watermark"
 
@@ -22,11 +25,44 @@ _Replicas = dict[TopicPartition, dict[int, ReplicaSample]]
 _Members = dict[tuple[TopicPartition, int], frozenset[int]]
 
 
+@dataclass(slots=True)
+class _TakenOver:
+    """What leaders of partitions that were added anew had committed in their lives before."""
+
+    forgotten_us: Mapping[TopicPartition, int]
+    """When the controller was first seen without those that a hand took from its journal."""
+    reached: dict[tuple[TopicPartition, bytes], int] = field(
+        default_factory=dict[tuple[TopicPartition, bytes], int]
+    )
+    """The highest high watermark of any leader that began before that, by topic id."""
+    begun: dict[tuple[TopicPartition, int], tuple[int, int, int | None]] = field(
+        default_factory=dict[tuple[TopicPartition, int], tuple[int, int, int | None]]
+    )
+    """By partition and leader: process, leader epoch, and what it began with after that."""
+
+    def note(self, leader: ReplicaSample) -> None:
+        """Take a look at a leader; the first one in a leader epoch tells what it took over."""
+        place, life = (leader.tp, leader.broker), (leader.boot, leader.leader_epoch)
+        if self.begun.get(place, ())[:2] != life:
+            is_anew = self.forgotten_us.get(leader.tp, leader.at_us) < leader.at_us
+            self.begun[place] = (*life, leader.high_watermark if is_anew else None)
+        if self.begun[place][2] is None:
+            topic = (leader.tp, leader.topic_id)
+            self.reached[topic] = max(self.reached.get(topic, 0), leader.high_watermark)
+
+    def is_all_of(self, leader: ReplicaSample) -> bool:
+        """Tell whether nobody has committed anything since the partition was added anew."""
+        has_risen = self.begun[leader.tp, leader.broker][2] != leader.high_watermark
+        reached = self.reached.get((leader.tp, leader.topic_id), NO_OFFSET)
+        return not has_risen and leader.high_watermark <= reached
+
+
 def check_high_watermark(evidence: Evidence) -> list[Violation]:
     """Follow every leader's high watermark, and hold it against its followers' logs."""
     replicas: _Replicas = {}
     leading: _Replicas = {}
     is_exact = SampleSource.COMMITS in evidence.samples.sources
+    taken_over = _TakenOver(_forgotten_us(evidence.samples))
     violations: list[Violation] = []
     for _, samples in moments(evidence.samples.replicas):
         joined: _Members = {}
@@ -38,14 +74,24 @@ def check_high_watermark(evidence: Evidence) -> list[Violation]:
                 before = led.get(sample.broker)
                 violations += _falls(before, sample)
                 led[sample.broker] = sample
+                taken_over.note(sample)
                 if not is_exact:
                     earlier = before.isr if before else ()
                     joined[sample.tp, sample.broker] = frozenset(sample.isr).difference(earlier)
         # All of a moment first: one change may be of two brokers.
         for tp in dict.fromkeys(sample.tp for sample in samples):
-            violations += _passes(replicas[tp], samples[0].at_us, joined)
+            violations += _passes(replicas[tp], samples[0].at_us, joined, taken_over)
     told = (*lacking(evidence), *ahead(evidence))
     return [*violations, *(Violation(NAME, at_us, text) for at_us, text in told)]
+
+
+def _forgotten_us(samples: Samples) -> dict[TopicPartition, int]:
+    edited_us = min(samples.journal_edits_us, default=samples.ended_us)
+    found: dict[TopicPartition, int] = {}
+    for decided in samples.partitions:
+        if decided.is_gone and decided.at_us > edited_us:
+            found.setdefault(decided.tp, decided.at_us)
+    return found
 
 
 def _falls(before: ReplicaSample | None, now: ReplicaSample) -> Iterator[Violation]:
@@ -67,7 +113,7 @@ def _falls(before: ReplicaSample | None, now: ReplicaSample) -> Iterator[Violati
 
 
 def _passes(
-    hosts: Mapping[int, ReplicaSample], at_us: int, joined: _Members
+    hosts: Mapping[int, ReplicaSample], at_us: int, joined: _Members, taken_over: _TakenOver
 ) -> Iterator[Violation]:
     """``joined``: by partition and leader, who is in its Isr since this moment and may be behind.
 
@@ -82,6 +128,8 @@ def _passes(
             if log is None or not _is_current(log, leader):
                 continue
             if member in joined.get((leader.tp, leader.broker), ()):
+                continue
+            if member != leader.broker and taken_over.is_all_of(leader):
                 continue
             if leader.high_watermark > log.log_end_offset:
                 yield Violation(

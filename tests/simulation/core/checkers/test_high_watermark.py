@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from simulation.core.checkers.high_watermark import check_high_watermark
 from simulation.core.samples import Role, SampleSource
-from tests.simulation.core.checkers.build import Story
+from tests.simulation.core.checkers.build import SECOND_US, Story
 
 
 def _texts(story: Story, *, exact: bool = True) -> list[str]:
@@ -143,3 +145,68 @@ def test_one_who_left_and_joined_again_has_just_joined() -> None:
     _lead(story, 7)
 
     assert _texts(story, exact=False) == []
+
+
+def _add_anew(story: Story, *, edited: float = 1, is_gone: bool = True) -> None:
+    """Have broker 1 lead again, beside a new replica that has nothing yet."""
+    _lead(story, 6)
+    story.replica(2, end=6)
+    story.samples.journal_edits_us.append(int(edited * SECOND_US))
+    story.at(2).partition(is_gone=is_gone)
+    story.at(3).replica(2, end=0, epoch=2)
+
+
+def test_added_anew_after_the_journal_lost_it_its_new_replicas_may_be_behind() -> None:
+    story = Story()
+    _add_anew(story)
+    _lead(story, 6, epoch=2)
+    story.at(4).replica(2, end=3, epoch=2)
+
+    assert _texts(story) == []
+
+
+@pytest.mark.parametrize(("edited", "is_gone"), [(5, True), (1, False)])
+def test_no_new_replica_may_be_behind_where_the_journal_did_not_lose_the_partition(
+    *, edited: float, is_gone: bool
+) -> None:
+    story = Story()
+    _add_anew(story, edited=edited, is_gone=is_gone)
+    _lead(story, 6, epoch=2)
+
+    assert len(_texts(story)) == 1
+
+
+def test_what_is_committed_since_it_was_added_anew_passes_nobody() -> None:
+    story = Story()
+    _add_anew(story)
+    _lead(story, 6, epoch=2)
+    _lead(story.at(4), 7, epoch=2)
+
+    assert len(_texts(story)) == 1
+
+
+def test_what_no_leader_had_committed_before_is_not_taken_over() -> None:
+    story = Story()
+    _add_anew(story)
+    _lead(story, 7, epoch=2)
+
+    assert len(_texts(story)) == 1
+
+
+def test_nor_is_what_a_leader_has_committed_since() -> None:
+    story = Story()
+    _add_anew(story)
+    story.replica(2, end=7, epoch=2)
+    _lead(story, 7, epoch=2)
+    story.at(4).replica(2, end=6, epoch=3)
+    _lead(story, 7, epoch=3)
+
+    assert len(_texts(story)) == 1
+
+
+def test_nor_is_a_high_watermark_beyond_the_leader_s_own_log() -> None:
+    story = Story()
+    _add_anew(story)
+    _lead(story, 6, epoch=2, end=5)
+
+    assert len(_texts(story)) == 1
