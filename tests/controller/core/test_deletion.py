@@ -361,3 +361,21 @@ def test_a_broker_that_returns_does_not_begin_a_deletion_under_reassignment() ->
 
     assert "t" in cluster.state.topics
     assert under_way(cluster) == {"t-0": ([3, 2, 1], [3], [1])}
+
+
+def test_an_answer_of_before_the_return_of_a_log_dir_holds_no_deletion_that_began_anew() -> None:
+    """What was asked since is answered behind it, and counts (seed 758231)."""
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.held = [1]
+    cluster.ask(delete_request())
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.return_log_dirs(1, [1, 2])
+    run = cluster.machine.run
+    cluster.brokers[1].bad = [T0]
+    while run.channels[1].answered < run.asked_before_return[1]:
+        cluster.answer_next(1)
+    cluster.brokers[1].bad = []
+    cluster.held = []
+    cluster.settle()
+    assert "t" not in cluster.state.topics
