@@ -32,6 +32,9 @@ def contradictions_of_broker(engine: Engine, decided: ClusterState) -> Iterator[
     if state.is_moving and not any(replica.future for _, replica in state.hosted.iterate_online()):
         yield f"{who} keeps logs from being cleaned for moves, and moves none"
     for tp, replica in state.hosted.iterate_online():
+        said, begins = replica.partition.log_start_offset, replica.log.files.log_start_offset
+        if said < begins:  # What it says may be more: files stay until retention removes them.
+            yield f"{who} has {tp} begin at {said}, and its files at {begins}"
         if not decided.is_being_deleted(tp.topic) and decided.find(tp) is not None:
             yield from _of_replica(who, tp, replica, decided)
     yield from _of_metadata(who, state, decided)

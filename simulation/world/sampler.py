@@ -85,11 +85,12 @@ class Sampler:
         for name in list(self._faults):
             self.fault_ended(name)
         await self._settle()
+        # At once: a broker may begin to remove segments, and say only later where the log begins.
+        self.samples.logs = sample_logs(self._cluster)
         await self._compare_journal()
         self._exchanges.finish()
         self.samples.acts_before_sync = list(self._cluster.controller.acts_before_sync)
         self.samples.told_before_sync = list(self._cluster.controller.told_before_sync)
-        self.samples.logs = sample_logs(self._cluster)
         self.samples.ended_us = self._loop.now_us
         return self.samples
 

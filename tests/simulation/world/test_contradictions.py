@@ -84,6 +84,10 @@ def _lose_metadata(engine: Engine) -> None:
     engine.state.metadata._topics.clear()  # pyright: ignore[reportPrivateUsage] - no broker does
 
 
+def _remove_segments_and_say_nothing(engine: Engine) -> None:
+    _replica(engine).log.files.raise_log_start_offset(3)
+
+
 def _replica(engine: Engine) -> Replica:
     replica = engine.state.hosted.online_replica(TP)
     assert replica is not None
@@ -100,6 +104,7 @@ def _replica(engine: Engine) -> Replica:
         (_add_a_replica, "broker 1 has orders-0 with adding replicas (3,), and the controller has"),
         (_wait_for_an_isr, "broker 1 leads orders-0 and still waits for an Isr of [1]"),
         (_hold_cleaning_up, "broker 1 keeps logs from being cleaned for moves, and moves none"),
+        (_remove_segments_and_say_nothing, "broker 1 has orders-0 begin at 0, and its files at 3"),
         (_lose_metadata, "the topics of broker 1's metadata are [], and should be ['orders']"),
     ],
 )

@@ -9,9 +9,11 @@ from simulation.core.checkers.liveness import lacks
 from simulation.core.checkers.table import check_all
 from simulation.core.samples import FaultSample, NodeSample, Role, Samples
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
+from simulation.world.disk_speed import DiskSpeed
 from simulation.world.links import LinkRule
+from simulation.world.node import BrokerNode
 from simulation.world.sampler import Sampler
-from tests.simulation.workload.lab import Lab
+from tests.simulation.workload.lab import TP, Lab
 from tests.simulation.world.worlds import sim_loop
 
 
@@ -150,3 +152,33 @@ async def test_the_end_comes_when_a_replica_that_a_past_cut_takes_out_of_the_isr
 
     assert any(follower_id not in each.isr for each in samples.partitions)
     assert lacks(samples) == []
+
+
+async def test_logs_are_not_read_while_a_broker_removes_segments_and_does_not_yet_say_so() -> None:
+    lab, observer = await _watched("{log.retention.check.interval.ms: 1000}")
+    configs = {"retention.ms": "20000", "segment.bytes": "1024"}
+    await lab.admin.create_topic("orders", configs=configs)
+    await lab.until_led("orders")
+    settings = ProducerSettings(topic="orders", records_max=30, acks=1)
+    await ProducerWorkload(0, lab.new_client("writer"), lab.history, settings, lab.clock).run()
+    observer.look()
+    node = lab.cluster.brokers[observer.samples.partitions[-1].leader]
+    for drive in node.drives.values():
+        drive.speed = DiskSpeed(operation_us=10_000)
+    await lab.cluster.until(lambda: _begins(node)[1] > 0, timeout_ms=120_000)
+    assert _begins(node)[0] == 0
+
+    samples = await observer.finish()
+
+    (log,) = samples.logs
+    assert log.log_start_offset == _begins(node)[1] > 0
+    assert not samples.contradictions
+
+
+def _begins(node: BrokerNode) -> tuple[int, int]:
+    """Return where the log of orders-0 begins: what its broker says, and what its files do."""
+    assert node.broker is not None
+    assert node.broker.broker_control.engine is not None
+    replica = node.broker.broker_control.engine.state.hosted.online_replica(TP)
+    assert replica is not None
+    return replica.partition.log_start_offset, replica.log.files.log_start_offset
