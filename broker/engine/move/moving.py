@@ -118,21 +118,24 @@ class MovingLog:
     async def truncate(self) -> None:
         """Cut the future log to a prefix of the current one, by leader epochs.
 
-        The current one may be cut again meanwhile: then the last answer counts for nothing.
+        The current one may be cut again meanwhile: then the last answer counts for nothing. It may
+        have been made anew, too, and its leader may have lost what was committed: nothing stays
+        that it has not got now. Kafka asks as a follower does, and keeps what was committed.
         """
         current, future = self._replica.log, self._log.positions
         finished = False
         while not finished:
             token = current.token
             partition = current.positions
-            answer = partition.epochs.end_offset_for(future.epochs.latest, partition.log_end_offset)
+            asked = min(future.epochs.latest, partition.epochs.latest)
+            answer = partition.epochs.end_offset_for(asked, partition.log_end_offset)
             cut = decide_truncation(
                 future.epochs,
                 future.log_end_offset,
                 fallback_offset=self.move.fallback_offset,
                 answer=answer,
             )
-            await self._cut(cut.offset)
+            await self._cut(min(cut.offset, partition.log_end_offset))
             finished = cut.finished and current.is_still(token)
             if not self._stands(MoveState.TRUNCATING):
                 return

@@ -6,6 +6,7 @@ import asyncio
 
 from broker.core.log_positions import LogPositions
 from broker.engine.future import FutureReplica
+from broker.storage.memory_disk import MemoryDisk
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.metrics.rows import MoveProgressRow
@@ -53,3 +54,58 @@ def names(node: Node, path: str) -> list[str]:
 
 def move_rows(node: Node) -> list[MoveProgressRow]:
     return [row for row in node.rows if isinstance(row, MoveProgressRow)]
+
+
+async def abandoned(lab: Lab) -> Node:
+    """Kill follower 2 in the middle of a move and give it an empty disk for the source."""
+    await lab.create()
+    for number in range(20):
+        await lab[1].produce(str(number) * 200)
+    node = lab[2]
+    source = await node.dir_of()
+    assert source is not None
+    target = next(path for path in node.paths if path != source)
+    stopped(node)
+    await node.engine.moves.alter([(ORDERS, target)])
+    assert await node.dir_of(is_future=True) == target
+    node.memory[source] = MemoryDisk(source)
+    after = await lab.restart(2, is_clean=False)
+    assert await after.dir_of() is None
+    assert await after.dir_of(is_future=True) == target
+    return after
+
+
+async def until_in_sync(lab: Lab, node: Node) -> None:
+    assert await lab.elect(ORDERS, 1, [1, 3]) == dict.fromkeys((1, 2, 3), ErrorCode.NONE)
+    async with asyncio.timeout(60):
+        while lab.led[ORDERS].isr != [1, 3, 2]:
+            await lab[1].produce("more")
+            await asyncio.sleep(0.1)
+        while await node.dir_of(is_future=True) is not None:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0.1)
+
+
+def folders(node: Node) -> dict[str, list[str]]:
+    """Return the folders of partitions in each log dir that has any."""
+    found = {
+        path: [name for name in disk.list_dir("") if name.startswith("orders-")]
+        for path, disk in node.memory.items()
+    }
+    return {path: names for path, names in found.items() if names}
+
+
+async def copying(lab: Lab, node: Node, *, until: int) -> tuple[str, str]:
+    """Copy a follower up to an offset and no further; return from where to where."""
+    await lab.create()
+    for number in range(20):
+        await lab[1].produce(str(number) * 200)
+    source = await node.dir_of()
+    assert source is not None
+    target = next(path for path in node.paths if path != source)
+    assert await begin(node, target) == ErrorCode.NONE
+    future = node.replica().future
+    assert future is not None
+    while copied(future).high_watermark < until:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0)
+    stopped(node)
+    return source, target

@@ -8,13 +8,13 @@ import pytest
 
 from broker.core.future_log import MoveState
 from broker.core.hosted import ReturnRule
+from broker.core.leader_epochs import LeaderEpochs
 from broker.storage.layout import SWAP_NOTE_FILE
-from broker.storage.memory_disk import MemoryDisk
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
-from tests.broker.engine.moved import copied
+from tests.broker.engine.moved import abandoned, copied, copying, folders, until_in_sync
 from tests.broker.engine.node import Node
 from tests.broker.engine.transactions import aborted_of, read, three_transactions, write
 
@@ -60,6 +60,18 @@ async def test_a_future_log_ahead_of_its_source_is_cut(alone: Lab) -> None:
     let_go(node)
     await moved(node)
     assert offsets_of(await node.fetch(0)) == [0, 1, 2, 3, 4]
+
+
+async def test_what_was_copied_of_an_epoch_that_its_log_never_had_is_cut(alone: Lab) -> None:
+    node = await held(alone)
+    future = node.replica().future
+    assert future is not None
+    future.move.state, future.move.fallback_offset = MoveState.TRUNCATING, 20
+    copied(future).next_offset = copied(future).log_end_offset = 20
+    copied(future).epochs = LeaderEpochs([(0, 0), (7, 3)])
+    while future.move.state is MoveState.TRUNCATING:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0.01)
+    assert copied(future).log_end_offset == 3
 
 
 @pytest.mark.scenario(141)
@@ -330,42 +342,27 @@ async def test_a_move_keeps_what_was_aborted_and_who_wrote(alone: Lab) -> None:
     assert (await write(node, 9, 1, transactional=False)).base_offset == 7
 
 
-async def abandoned(lab: Lab) -> Node:
-    """Kill follower 2 in the middle of a move and give it an empty disk for the source."""
-    await lab.create()
-    for number in range(20):
-        await lab[1].produce(str(number) * 200)
-    node = lab[2]
-    source = await node.dir_of()
-    assert source is not None
-    target = next(path for path in node.paths if path != source)
-    hold(node)
-    await node.engine.moves.alter([(ORDERS, target)])
-    assert await node.dir_of(is_future=True) == target
-    node.memory[source] = MemoryDisk(source)
-    after = await lab.restart(2, is_clean=False)
-    assert await after.dir_of() is None
-    assert await after.dir_of(is_future=True) == target
-    return after
+async def test_a_copy_keeps_nothing_that_a_log_made_anew_has_not() -> None:
+    """Neither what was committed and its leader has lost since; while it waits for its turn, too.
 
-
-async def until_in_sync(lab: Lab, node: Node) -> None:
-    assert await lab.elect(ORDERS, 1, [1, 3]) == dict.fromkeys((1, 2, 3), ErrorCode.NONE)
-    async with asyncio.timeout(60):
-        while lab.led[ORDERS].isr != [1, 3, 2]:
-            await lab[1].produce("more")
-            await asyncio.sleep(0.1)
-        while await node.dir_of(is_future=True) is not None:  # noqa: ASYNC110 -- virtual time
-            await asyncio.sleep(0.1)
-
-
-def folders(node: Node) -> dict[str, list[str]]:
-    """Return the folders of partitions in each log dir that has any."""
-    found = {
-        path: [name for name in disk.list_dir("") if name.startswith("orders-")]
-        for path, disk in node.memory.items()
-    }
-    return {path: names for path, names in found.items() if names}
+    The other log grows beyond it meanwhile (seed 758109).
+    """
+    async with Lab.running(broker_count=3, dir_count=2, replica_fetch_max_bytes=SMALL) as lab:
+        source, target = await copying(lab, lab[2], until=14)
+        node = lab[2]
+        node.log_dirs[source].fail("test", OSError("broken"))
+        await node.bring_back(source, ReturnRule(), is_empty=True)
+        await lab[1].logs.truncate(lab[1].replica(), 5)
+        await lab.elect(ORDERS, 1, [1])
+        for number in range(20):
+            await lab[1].produce("y" * 200 + str(number))
+        while node.replica().partition.log_end_offset < 25:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0.01)
+        assert await node.dir_of(is_future=True) == target
+        let_go(node)
+        await moved(node)
+        assert await node.dir_of() == target
+        assert node.disk_bytes() == lab[1].disk_bytes()
 
 
 @pytest.mark.scenario(233)
