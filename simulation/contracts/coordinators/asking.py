@@ -85,8 +85,10 @@ def ask_once(verifier: Verifier, wanted: _Wanted) -> Generator[None, _Outcome, B
     ]
     confirmed = {tp for each in own for tp in each.tps}
     for tp in wanted.sequences:
-        is_open = outcome.guards[tp] is ALREADY_OPEN
-        if not is_open and (tp in outcome.refused) is (tp in confirmed):
+        is_refused, is_open = tp in outcome.refused, outcome.guards[tp] is ALREADY_OPEN
+        # Another question of the same producer may be confirmed meanwhile, and this one may not.
+        is_sure = not is_refused or len(own) == 1
+        if not is_open and is_sure and is_refused is (tp in confirmed):
             return f"{tp} of {wanted}: {outcome.refused}, confirmed are {confirmed}"
     return None
 

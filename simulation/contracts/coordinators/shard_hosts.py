@@ -172,8 +172,10 @@ def begun(
 def loaded(host: ShardHost[Any]) -> Generator[None, None, Broken]:
     """Who asks a shard that was just loaded waits until all of its log is replicated."""
     yield
+    if not host.is_loaded or host._in_flight:  # noqa: SLF001 -- as above
+        return None
     reads = host._log._ports.reads  # noqa: SLF001 -- as above
-    if not host.is_loaded or host._in_flight or not isinstance(reads, LedLogs):  # noqa: SLF001 -- as above
+    if not isinstance(reads, LedLogs):
         return None
     replica = reads._state.hosted.online_replica(host.tp)  # noqa: SLF001 -- as above
     if replica is None or not replica.partition.is_leader:
