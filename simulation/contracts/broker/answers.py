@@ -14,11 +14,13 @@ from broker.core.leader_epochs import EpochEnd
 from broker.engine.follow.fetcher import Fetcher
 from broker.engine.follow.followed import Followed, FollowState
 from broker.engine.follow.reconciler import Reconciler
+from broker.engine.replica import Replica
+from broker.engine.serve.fetch import Fetches
 from broker.engine.serve.reading import Reading
 from broker.engine.types import FetchResult
-from broker.storage.log_reader import LogRead
 from protocol.messages.fetch import FetchResponse, PartitionData
 from simulation.contracts.contract import Broken, of_method
+from simulation.contracts.storage.disks import tree_of
 from simulation.contracts.storage.reading import headers_of
 
 
@@ -95,13 +97,35 @@ def ask_once(fetcher: Fetcher) -> Generator[None, FetchResponse | None, Broken]:
     return f"the session with broker {fetcher.source_id} goes on" if goes_on else None
 
 
-@of_method(Reading, "give")
-def give(
-    reading: Reading, index: int, result: FetchResult, read: LogRead
-) -> Generator[None, None, Broken]:
-    """Consumers are given what is committed, whoever it was read for, and from where they asked."""
+@of_method(Fetches, "_read")
+def read_memory(
+    _: Fetches, reading: Reading, replica: Replica, index: int
+) -> Generator[None, FetchResult, Broken]:
+    """Consumers are given what is committed of what memory has, from where they asked."""
+    result = yield
+    return _misgiven(reading, index, result)
+
+
+@of_method(Fetches, "_read_disks")
+def read_disks(_: Fetches, reading: Reading) -> Generator[None, None, Broken]:
+    """Consumers are given what is committed, whoever it was read for, and from where they asked.
+
+    A disk that wrote to a wrong place, or may read what it likes, has batches of any offsets
+    (seed 758100); as in Kafka nobody but their reader looks at them.
+    """
+    disks = [(each.part_index, each.replica.log.dir.disk) for each in reading.disk]
+    sound = [(index, disk) for index, disk in disks if tree_of(disk) is not None]
     yield
-    headers = headers_of(read.buffers)
+    for index, disk in sound:
+        broken = _misgiven(reading, index, reading.results[index])
+        if broken is not None and tree_of(disk) is not None:
+            return broken
+    return None
+
+
+def _misgiven(reading: Reading, index: int, result: FetchResult) -> Broken:
+    """Say which batches a reader may not have, or may not have so."""
+    headers = headers_of(result.records)
     if not headers:
         return None
     part, end = reading.parts[index], headers[-1].next_offset

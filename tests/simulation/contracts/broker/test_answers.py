@@ -5,7 +5,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import random
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -17,13 +18,16 @@ from broker.engine.fetch_room import FetchRoom
 from broker.engine.follow.fetcher import Fetcher
 from broker.engine.follow.followed import Followed, FollowState
 from broker.engine.follow.reconciler import Reconciler
+from broker.engine.serve.fetch import Fetches
 from broker.engine.serve.reading import Reading
 from broker.engine.types import FetchParams, FetchPart, FetchResult
-from broker.storage.log_reader import LogRead
+from broker.storage.faults import FaultyDisk
+from broker.storage.memory_disk import MemoryDisk
 from protocol.byte_budget import ByteBudget
 from protocol.ids import TopicPartition
+from protocol.ports import Disk
 from tests.broker.engine.follow.followers import FakeReplica
-from tests.broker.storage.builders import batches
+from tests.broker.storage.builders import batch
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 TOLD: Final = EpochEnd(0, 5)
@@ -70,37 +74,60 @@ def test_what_was_fetched_counts_only_for_who_is_fetched_from_there() -> None:
     assert told_taken(FollowState.READY, anew=True)
 
 
-def give(replica_id: int, isolation_level: int, result: FetchResult, offset: int = 0) -> None:
-    """Give what lies from 0 up to 5."""
-    params = FetchParams(replica_id, 0, 1, 1 << 20, isolation_level)
-    part = FetchPart(TopicPartition("orders", 0), bytes(16), offset, 0, -1, -1, 1 << 20)
-    reading = Reading(params, [part], answers(None), FetchRoom(ByteBudget(1 << 20)))  # pyright: ignore[reportArgumentType]
-    buffers = tuple(batches(0, 5))
-    reading.give(0, result, LogRead(buffers, sum(map(len, buffers)), 5))
-
-
 FOLLOWER: Final = 2
 CONSUMER: Final = -1
-GIVEN: Final[list[tuple[Callable[[], None], bool]]] = [
-    (lambda: give(CONSUMER, 0, FetchResult(high_watermark=5)), False),
-    (lambda: give(CONSUMER, 0, FetchResult(high_watermark=4)), True),
-    (lambda: give(FOLLOWER, 0, FetchResult(high_watermark=0)), False),
-    (lambda: give(CONSUMER, 0, FetchResult(high_watermark=5), offset=3), True),
-    (lambda: give(CONSUMER, 1, FetchResult(high_watermark=5, last_stable_offset=4)), True),
-    (lambda: give(CONSUMER, 1, FetchResult(high_watermark=5, last_stable_offset=5)), True),
-    (
-        lambda: give(CONSUMER, 1, FetchResult(high_watermark=5, last_stable_offset=5, aborted=())),
-        False,
-    ),
+TOLD_OF: Final = ["Fetches._read", "Fetches._read_disks"]
+GIVEN: Final[list[tuple[int, int, FetchResult, int, bool]]] = [
+    (CONSUMER, 0, FetchResult(high_watermark=5), 0, False),
+    (CONSUMER, 0, FetchResult(high_watermark=4), 0, True),
+    (FOLLOWER, 0, FetchResult(high_watermark=0), 0, False),
+    (CONSUMER, 0, FetchResult(high_watermark=5), 3, False),
+    (CONSUMER, 0, FetchResult(high_watermark=5), 5, True),
+    (CONSUMER, 1, FetchResult(high_watermark=5, last_stable_offset=4), 0, True),
+    (CONSUMER, 1, FetchResult(high_watermark=5, last_stable_offset=5), 0, True),
+    (CONSUMER, 1, FetchResult(high_watermark=5, last_stable_offset=5, aborted=()), 0, False),
 ]
-"""What is given, and whether that breaks a promise."""
+"""Who asks, how isolated, what is answered with what lies from 0 up to 5, from where it was asked,
+and whether that breaks a promise."""
 
 
-@pytest.mark.parametrize(("use", "is_told"), GIVEN)
+def told_given(rule: str, given: tuple[int, int, FetchResult, int, bool], disk: Disk) -> list[str]:
+    """Return what is told of an answer with what lies from 0 up to 5 in one batch."""
+    replica_id, isolation_level, result, offset, _ = given
+    params = FetchParams(replica_id, 0, 1, 1 << 20, isolation_level)
+    part = FetchPart(TopicPartition("orders", 0), bytes(16), offset, 0, -1, -1, 1 << 20)
+    reading: Any = Reading(params, [part], answers(None), FetchRoom(ByteBudget(1 << 20)))  # pyright: ignore[reportArgumentType]
+    replica = SimpleNamespace(log=SimpleNamespace(dir=SimpleNamespace(disk=disk)))
+    reading.disk = [SimpleNamespace(part_index=0, replica=replica)]
+    reading.results = [replace(result, records=(batch(0, count=5),))]
+    fetches: Any = object.__new__(Fetches)
+
+    async def reads_disks(_: object, reading: Any) -> None:
+        reading.disk = []
+
+    if rule == "Fetches._read":
+        reads_memory = answers(reading.results[0])
+        told = told_of(reads_memory, rule, lambda: fetches._read(reading, replica, 0))
+    else:
+        told = told_of(reads_disks, rule, lambda: asyncio.run(fetches._read_disks(reading)))
+    return [text for text in told if "Consumers are given what is committed" in text]
+
+
+@pytest.mark.parametrize("rule", TOLD_OF)
+@pytest.mark.parametrize("given", GIVEN)
 def test_who_is_given_more_than_it_may_read_is_told(
-    use: Callable[[], None], *, is_told: bool
+    rule: str, given: tuple[int, int, FetchResult, int, bool]
 ) -> None:
-    assert bool(told_of(None, "Reading.give", use)) is is_told
+    assert bool(told_given(rule, given, MemoryDisk())) is given[-1]
+
+
+def test_what_a_disk_wrote_to_a_wrong_place_is_nobodys_promise() -> None:
+    """Seed 758100: a consumer of a log whose begin another log's batch was written over."""
+    disk = FaultyDisk(MemoryDisk(), chance=random.Random(1))
+    assert told_given("Fetches._read_disks", GIVEN[1], disk)
+    disk.struck_files["orders-0/00000000000000000000.log"] = None
+    assert not told_given("Fetches._read_disks", GIVEN[1], disk)
+    assert told_given("Fetches._read", GIVEN[1], disk)
 
 
 def asked(fetcher: Any) -> list[str]:
