@@ -89,7 +89,7 @@ COMMANDS: Final = {
     ),
     "kafka-transactions": (
         "jbodlab.kafka_tools.transactions:kafka_transactions",
-        "Show transactions, find and abort what hangs.",
+        "Show transactions, find and end what hangs.",
     ),
 }
 """Where each command is, and its line of the help: its module is imported when it is asked for.

@@ -235,7 +235,7 @@ TOOL: Final = Tool(
     name="kafka-transactions",
     client_id="transactions-tool",
     summary=(
-        "Show transactions, find and abort what hangs, end what is open.\n"
+        "Show transactions, find and end what hangs.\n"
         "Commands: list, describe, describe-producers, abort, find-hanging,"
         " forceTerminateTransaction.\n"
     ),
