@@ -233,11 +233,13 @@ def _newer(partition: Partition, claims: Sequence[Claim]) -> Partition:
         return _longest(partition, logs)
     if newest is None or newest.age <= (partition.leader_epoch, partition.partition_epoch):
         return partition
+    leader = newest.replica.leader
     return replace(
         partition,
-        leader=newest.replica.leader,
+        leader=leader,
         leader_epoch=newest.replica.leader_epoch + 1,
-        isr=tuple(newest.replica.isr),
+        # None where a controller that had lost the topic told of it: who led was in it.
+        isr=tuple(newest.replica.isr) or (partition.isr if leader == NO_LEADER else (leader,)),
         partition_epoch=newest.replica.partition_epoch,
     )
 

@@ -131,6 +131,17 @@ def test_a_follower_that_runs_does_not_speak_for_a_leader_that_began_anew() -> N
     assert cluster.partition("orders-0").isr == (1,)
 
 
+@pytest.mark.parametrize(("leader", "isr"), [(1, (1,)), (NO_LEADER, (1, 2))])
+def test_a_follower_that_was_told_of_no_isr_speaks_for_its_leader_alone(
+    leader: int, isr: tuple[int, ...]
+) -> None:
+    """A controller that had lost the topic told it so; the next one could not begin (seed 760158)."""
+    cluster = cluster_of()
+    assert told(cluster, b2=led(leader, (6, 12), ())) == ["orders-0"]
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.leader_epoch, after.isr) == (leader, 7, isr)
+
+
 def test_logs_say_nothing_while_one_of_them_was_not_heard_of() -> None:
     cluster = cluster_of()
     assert told(cluster, b2=cold(6, 80)) == []
