@@ -135,7 +135,7 @@ def test_a_follower_that_runs_does_not_speak_for_a_leader_that_began_anew() -> N
 def test_a_follower_that_was_told_of_no_isr_speaks_for_its_leader_alone(
     leader: int, isr: tuple[int, ...]
 ) -> None:
-    """A controller that had lost the topic told it so; the next one could not begin (seed 760158)."""
+    """A controller that had lost the topic told it so; the next one did not begin (seed 760158)."""
     cluster = cluster_of()
     assert told(cluster, b2=led(leader, (6, 12), ())) == ["orders-0"]
     after = cluster.partition("orders-0")
