@@ -150,7 +150,8 @@ def _described(step: Step, resource_type: int, name: str) -> list[DescribedConfi
     problem = topic_name_problem(name)
     if problem:
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, f"Topic name is invalid: {problem}")
-    topic = step.state.known_topic(name)
+    # Also while it is being deleted: its brokers ask how long they are to keep its files.
+    topic = step.state.topics.get(name)
     if topic is None:
         raise KafkaError(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     return describe_topic_configs(topic.configs, step.default_overrides)

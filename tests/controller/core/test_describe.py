@@ -76,17 +76,6 @@ def test_synonyms_and_documentation_come_when_asked_for() -> None:
     assert full.documentation
 
 
-def test_a_topic_that_is_being_deleted_is_there_no_more() -> None:
-    cluster = cluster_with_topic()
-    cluster.fail_log_dir(1, 1, ["t-0"])
-    cluster.delete("t")
-    assert cluster.state.is_deleting("t")
-
-    result = describe(cluster, "t")
-
-    assert (result.error_code, list(result.configs)) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, [])
-
-
 def test_version_0_says_what_is_a_default() -> None:
     result = describe(cluster_with_topic(), "t", version=0)
 
