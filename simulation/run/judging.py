@@ -7,9 +7,9 @@ of their own.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias, cast
 
 from conformance.cluster_access import Access, find_cluster
 from conformance.core.catalogue import Variant
@@ -18,6 +18,7 @@ from conformance.core.expectations import Observation as CaseSeen
 from conformance.core.verdicts import KnownDifference, Outcome, judge
 from conformance.known_differences import known_differences
 from conformance.trial import Trial, askable, load_expectations
+from protocol.errors import ErrorCode
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.health import lost_topics
 from simulation.core.observation import Observation
@@ -90,17 +91,31 @@ async def _differences(access: Access, count: int, chance: RandomSource) -> list
 async def observed(
     chosen: Sequence[Variant], new_trial: Callable[[str], Observe]
 ) -> dict[str, CaseSeen | str]:
-    """Run cases; those that could not be carried out are tried once more.
+    """Run cases; those that could not be carried out, or timed out, are tried once more.
 
     A connection from a broker to the controller may have died in the story without a word: the
-    first request over it is lost, and answered with REQUEST_TIMED_OUT (seed 746016).
+    first request over it is lost, and answered with REQUEST_TIMED_OUT (seeds 746016, 146).
     """
     seen: dict[str, CaseSeen | str] = {}
     for suffix in _SUFFIXES:
-        left = [each for each in chosen if isinstance(seen.get(each.name, ""), str)]
+        left = [each for each in chosen if _is_open(seen.get(each.name, ""))]
         if left:
             seen |= await new_trial(suffix)(left)
     return seen
+
+
+def _is_open(seen: CaseSeen | str) -> bool:
+    return isinstance(seen, str) or _timed_out(seen)
+
+
+def _timed_out(part: Any) -> bool:
+    """Tell whether a part of what a case saw has the code of a request that timed out."""
+    if isinstance(part, Mapping):
+        rows = cast("Mapping[str, Any]", part)
+        return rows.get("errorCode") == ErrorCode.REQUEST_TIMED_OUT or any(
+            map(_timed_out, rows.values())
+        )
+    return isinstance(part, list) and any(map(_timed_out, cast("list[Any]", part)))
 
 
 def drawn(among: Sequence[Variant], count: int, chance: RandomSource) -> list[Variant]:

@@ -106,6 +106,24 @@ async def test_a_case_that_could_not_be_carried_out_is_tried_once_more() -> None
     assert [seen[each.name] for each in chosen] == [NOTHING, "not made", NOTHING]
 
 
+async def test_a_case_with_an_answer_that_timed_out_is_tried_once_more() -> None:
+    """The lost request was answered for the broker that sent it (seed 146)."""
+    (variant,) = EVERY_VARIANT[:1]
+    late: CaseSeen = [{"came": [{"body": {"topics": [{"errorCode": 7}]}}]}]
+    answers = [late, NOTHING]
+
+    def new_trial(_: str) -> Observe:
+        async def observe(_: Sequence[Variant]) -> dict[str, CaseSeen | str]:
+            return {variant.name: answers.pop(0)}
+
+        return observe
+
+    assert await observed([variant], new_trial) == {variant.name: NOTHING}
+    assert answers == []
+    answers += [late, late]
+    assert await observed([variant], new_trial) == {variant.name: late}
+
+
 def test_what_is_never_asked_is_a_case_that_there_is() -> None:
     assert set(NOT_ASKED) <= {each.name for each in EVERY_CASE}
 
