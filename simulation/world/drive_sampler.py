@@ -10,7 +10,7 @@ from broker.storage.faults import FaultyDisk
 from broker.storage.layout import BadDirName, parse_dir_name
 from protocol.faults.model import DamageLasts, DiskMode
 from protocol.ids import TopicPartition
-from simulation.core.samples import Damage, Samples
+from simulation.core.samples import NOT_DURABLE, Damage, Samples
 from simulation.world.node import BrokerNode
 
 
@@ -37,7 +37,7 @@ class DriveSampler:
             )
             if is_as_before:  # As most often.
                 continue
-            damage = Damage(now_us, self._node.id, path, "lost what was not durable")
+            damage = Damage(now_us, self._node.id, path, NOT_DURABLE)
             if drive.losses_count > self._losses[path]:
                 self._losses[path] = drive.losses_count
                 is_another = drive.faults is not self._disks[path]

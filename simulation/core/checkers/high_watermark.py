@@ -4,11 +4,12 @@ Nor does one of an earlier leader: see `committed`. What is written down of it f
 is not more than that: see `ahead`. A partition that a hand took out of the controller's journal,
 and that is added anew, may be placed with brokers that never had it: they are in its Isr before
 they have what its leader, which goes on with its log, had committed in its life before.
+And a member that lost power is in its leader's Isr until the leader is told, with what it lost.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,7 +18,14 @@ from simulation.core.checkers.ahead import ahead
 from simulation.core.checkers.committed import lacking
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.timeline import moments
-from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource
+from simulation.core.samples import (
+    NOT_DURABLE,
+    Damage,
+    ReplicaSample,
+    Role,
+    Samples,
+    SampleSource,
+)
 
 NAME: Final = "high watermark"
 
@@ -57,12 +65,40 @@ class _TakenOver:
         return not has_risen and leader.high_watermark <= reached
 
 
+@dataclass(slots=True)
+class _Unheard:
+    """What members have lost by power cuts since their leader last had another Isr."""
+
+    losses: Sequence[Damage]
+    since: dict[tuple[TopicPartition, int], tuple[tuple[int, ...], int]] = field(
+        default_factory=dict[tuple[TopicPartition, int], tuple[tuple[int, ...], int]]
+    )
+    """By partition and leader: its Isr, and the first look at that."""
+
+    def note(self, leader: ReplicaSample) -> None:
+        """Take a look at a leader."""
+        place = leader.tp, leader.broker
+        if self.since.get(place, ((), 0))[0] != leader.isr:
+            self.since[place] = leader.isr, leader.at_us
+
+    def has_lost(self, log: ReplicaSample, leader: ReplicaSample) -> bool:
+        """Tell whether the log of a member may be shorter than its leader can know."""
+        since_us = self.since[leader.tp, leader.broker][1]
+        return log.broker != leader.broker and any(
+            (each.broker, each.log_dir) == (log.broker, log.log_dir)
+            and since_us <= each.at_us <= log.at_us
+            for each in self.losses
+        )
+
+
 def check_high_watermark(evidence: Evidence) -> list[Violation]:
     """Follow every leader's high watermark, and hold it against its followers' logs."""
     replicas: _Replicas = {}
     leading: _Replicas = {}
     is_exact = SampleSource.COMMITS in evidence.samples.sources
     taken_over = _TakenOver(_forgotten_us(evidence.samples))
+    damages = evidence.samples.damages
+    unheard = _Unheard([each for each in damages if each.what == NOT_DURABLE])
     violations: list[Violation] = []
     for _, samples in moments(evidence.samples.replicas):
         joined: _Members = {}
@@ -75,12 +111,13 @@ def check_high_watermark(evidence: Evidence) -> list[Violation]:
                 violations += _falls(before, sample)
                 led[sample.broker] = sample
                 taken_over.note(sample)
+                unheard.note(sample)
                 if not is_exact:
                     earlier = before.isr if before else ()
                     joined[sample.tp, sample.broker] = frozenset(sample.isr).difference(earlier)
         # All of a moment first: one change may be of two brokers.
         for tp in dict.fromkeys(sample.tp for sample in samples):
-            violations += _passes(replicas[tp], samples[0].at_us, joined, taken_over)
+            violations += _passes(replicas[tp], samples[0].at_us, joined, (taken_over, unheard))
     told = (*lacking(evidence), *ahead(evidence))
     return [*violations, *(Violation(NAME, at_us, text) for at_us, text in told)]
 
@@ -113,13 +150,17 @@ def _falls(before: ReplicaSample | None, now: ReplicaSample) -> Iterator[Violati
 
 
 def _passes(
-    hosts: Mapping[int, ReplicaSample], at_us: int, joined: _Members, taken_over: _TakenOver
+    hosts: Mapping[int, ReplicaSample],
+    at_us: int,
+    joined: _Members,
+    excuses: tuple[_TakenOver, _Unheard],
 ) -> Iterator[Violation]:
     """``joined``: by partition and leader, who is in its Isr since this moment and may be behind.
 
     Where high watermarks are not of their moment, a leader's is older than its Isr: one who has
     just joined may have been far behind when the high watermark was where it is said to be.
     """
+    taken_over, unheard = excuses
     for leader in hosts.values():
         if leader.role is not Role.LEADER:
             continue
@@ -130,6 +171,8 @@ def _passes(
             if member in joined.get((leader.tp, leader.broker), ()):
                 continue
             if member != leader.broker and taken_over.is_all_of(leader):
+                continue
+            if unheard.has_lost(log, leader):
                 continue
             if leader.high_watermark > log.log_end_offset:
                 yield Violation(

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from simulation.core.checkers.high_watermark import check_high_watermark
-from simulation.core.samples import Role, SampleSource
+from simulation.core.samples import NOT_DURABLE, Damage, Role, SampleSource
 from tests.simulation.core.checkers.build import SECOND_US, Story
 
 
@@ -210,3 +210,17 @@ def test_nor_is_a_high_watermark_beyond_the_leader_s_own_log() -> None:
     _lead(story, 6, epoch=2, end=5)
 
     assert len(_texts(story)) == 1
+
+
+@pytest.mark.parametrize(("lost_at", "is_told"), [(2, False), (0.5, True)])
+def test_a_member_that_lost_power_is_behind_until_its_leader_is_told(
+    lost_at: float, is_told: bool
+) -> None:
+    """Its leader is told late, and it was back before that (seed 760170)."""
+    story = Story().at(1)
+    story.replica(1, Role.LEADER, end=4, high_watermark=4, isr=(1, 2))
+    story.replica(2, end=4)
+    lost_us = int(lost_at * SECOND_US)
+    story.samples.damages.append(Damage(lost_us, 2, "d1", NOT_DURABLE))
+    story.at(3).replica(2, end=2, boot=2)
+    assert bool(_texts(story)) == is_told
