@@ -180,10 +180,6 @@ class FaultSample(NamedTuple):
     """Two nodes, or one and ``*``: a fault of the network stands between them alone."""
 
 
-NOT_DURABLE: Final = "lost what was not durable"
-"""A damage: what a power cut takes."""
-
-
 class Damage(NamedTuple):
     """A disk lost or changed bytes that it had been given."""
 

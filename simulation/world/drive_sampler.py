@@ -10,7 +10,8 @@ from broker.storage.faults import FaultyDisk
 from broker.storage.layout import BadDirName, parse_dir_name
 from protocol.faults.model import DamageLasts, DiskMode
 from protocol.ids import TopicPartition
-from simulation.core.samples import NOT_DURABLE, Damage, Samples
+from simulation.core.checkers.fault_model import NOT_DURABLE
+from simulation.core.samples import Damage, Samples
 from simulation.world.node import BrokerNode
 
 

@@ -15,6 +15,8 @@ from protocol.ids import NO_EPOCH, NO_LEADER, TopicPartition
 from simulation.core.checkers.timeline import merged
 from simulation.core.samples import Damage, LogSample, PartitionSample, ReplicaSample, Role, Samples
 
+NOT_DURABLE: Final = "lost what was not durable"
+"""A damage: what a power cut takes."""
 EVER: Final = 2**63 - 1
 _SHOWN_CHANGES: Final = 2
 """An Isr that shrinks, and an unclean election: the leader is still recovering."""

@@ -17,9 +17,9 @@ from protocol.ids import NO_OFFSET, TopicPartition
 from simulation.core.checkers.ahead import ahead
 from simulation.core.checkers.committed import lacking
 from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.fault_model import NOT_DURABLE
 from simulation.core.checkers.timeline import moments
 from simulation.core.samples import (
-    NOT_DURABLE,
     Damage,
     ReplicaSample,
     Role,

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from simulation.core.checkers.fault_model import NOT_DURABLE
 from simulation.core.checkers.high_watermark import check_high_watermark
-from simulation.core.samples import NOT_DURABLE, Damage, Role, SampleSource
+from simulation.core.samples import Damage, Role, SampleSource
 from tests.simulation.core.checkers.build import SECOND_US, Story
 
 
