@@ -106,6 +106,7 @@ _LISTS: Final[Mapping[str, Kind]] = {
 }
 """Lists of names, but for keys whose kind the request tells."""
 _ROW_CODES: Final = ("error_code", "partition_error_code")
+_LEADERS_ADD_SINCE: Final = 4
 _IN_PART: Final = ("Fetch", "ListGroups", "ListTransactions", "AddPartitionsToTxn")
 """Whose answers tell not all that was asked for, or more."""
 
@@ -161,7 +162,7 @@ def completed(
     answer = yield
     api = APIS[asked.received.api_key].name
     authorizer = access._authorizer  # noqa: SLF001 -- nothing public has it
-    if answer is None or _is_enough(api, access) or _counts(authorizer):
+    if answer is None or _is_enough(asked, api, access) or _counts(authorizer):
         return None
     key_kind = _TXN if getattr(asked.request, "key_type", 0) == 1 else Kind.GROUP
     codes = list(_told(answer, key_kind, access.metadata))
@@ -190,7 +191,9 @@ def _counts(authorizer: Authorizer) -> bool:
     return type(authorizer) is not Authorizer
 
 
-def _is_enough(api: str, access: Access) -> bool:
+def _is_enough(asked: _Asked, api: str, access: Access) -> bool:
+    if api == "AddPartitionsToTxn" and asked.route.version >= _LEADERS_ADD_SINCE:
+        return True  # Leaders ask, for whose clients it was looked at.
     return api in _ENOUGH and access.may_cluster(_ENOUGH[api], logs=False)
 
 

@@ -33,6 +33,12 @@ from protocol.messages.groups import (
     HeartbeatRequest,
     HeartbeatResponse,
 )
+from protocol.messages.transactions import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnTopicResult,
+)
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 REFUSED: Final = ErrorCode.GROUP_AUTHORIZATION_FAILED
@@ -113,3 +119,24 @@ def test_who_may_not_ask_at_all_gets_that_code_and_nothing_else() -> None:
     begun = Begun(cast("Any", None), cast("Any", None), cast("Any", None))
     assert _told_of_whole("mine", begun) == []
     assert _told_of_whole("other", begun)
+
+
+@pytest.mark.parametrize(("version", "is_told"), [(3, True), (4, False)])
+def test_leaders_who_add_partitions_need_no_topics(version: int, is_told: bool) -> None:
+    """Their client's rights were looked at as it wrote (seed 761024)."""
+    asker = Asker("User:ann", "127.0.0.1", "AddPartitionsToTxn")
+    access = Access(
+        _authorizer(), asker, metadata=METADATA, creates_topics=False, told=lambda _: None
+    )
+    partition = AddPartitionsToTxnPartitionResult(partition_index=0, partition_error_code=3)
+    row = AddPartitionsToTxnTopicResult(name="orders", results_by_partition=[partition])
+    answer = AddPartitionsToTxnResponse(results_by_topic_v3_and_below=[row])
+    request = AddPartitionsToTxnRequest(transactions=[])
+    asked = _asked("AddPartitionsToTxn", request)
+    asked.route.version = version
+    told = told_of(
+        answers(answer),
+        "Dispatcher._completed",
+        lambda: Dispatcher._completed(DISPATCHER, asked, access, Ruling(request), None),
+    )
+    assert bool(told) == is_told
