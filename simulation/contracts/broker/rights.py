@@ -241,7 +241,9 @@ def authorized(
     if answer is None or isinstance(answer, Begun):
         return f"{api} is begun, and it may not" if denied and answer is not None else None
     metadata = dispatcher._context.metadata  # noqa: SLF001 -- nothing public has it
-    codes = [each.code for each in _told(answer, Kind.GROUP, metadata)]
+    told = list(_told(answer, Kind.GROUP, metadata))
+    # Where names are told each has its code; that of the whole, if the version has one, is none.
+    codes = [each.code for each in told if each.kind is not None] or [each.code for each in told]
     allowed = (*denied, *((_TOLD_FIRST[api],) if api in _TOLD_FIRST else ()))
     if denied and any(code not in allowed for code in codes):
         return f"{api}, which it may not ask, is answered with {codes}, not {denied}"
