@@ -119,6 +119,17 @@ class Access:
             words = f"{broker.host}:{broker.port} sent no answer to {api}: {error}"
             raise MalformedAnswer(words) from error
 
+    async def hear_versions(self, to: To = 1) -> None:
+        """Ask a broker what it announces.
+
+        Raises:
+            OSError: as ``request``.
+        """
+        answer = await self.request("ApiVersions", {}, to, version=0)
+        self.announced.update(
+            (each["apiKey"], (each["minVersion"], each["maxVersion"])) for each in answer["apiKeys"]
+        )
+
     async def broker(self, to: To) -> Broker:
         """Return the broker that is meant.
 
@@ -339,10 +350,7 @@ async def find_cluster(bootstrap: str, timeout_ms: int, security: ClientSecurity
         raise AddressError(f"{bootstrap!r} is not HOST:PORT")
     first = Access({0: Broker(0, host, int(port))}, {}, timeout_ms, security)
     try:
-        answer = await first.request("ApiVersions", {}, version=0)
-        first.announced.update(
-            (each["apiKey"], (each["minVersion"], each["maxVersion"])) for each in answer["apiKeys"]
-        )
+        await first.hear_versions()
         metadata = await first.request("Metadata", {"topics": []})
     except OSError as error:
         why = f"{bootstrap} does not answer as a Kafka broker ({error}): is that its address?"

@@ -6,56 +6,39 @@ Whoever cleans up logs in as they do.
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import Any, Final
 
 from conformance.cluster_access import Access
 from conformance.core.script import CONTROLLER, As, Form
+from conformance.core.security_forms import (
+    CLUSTER,
+    CLUSTER_NAME,
+    DESCRIBE,
+    GROUP,
+    PREFIXED,
+    READ,
+    SHA_256,
+    TOPIC,
+    TRANSACTION,
+    WRITE,
+    matching,
+    password_row,
+    rule,
+)
 from conformance.errors import ConformanceError
 from protocol.errors import ErrorCode
 from protocol.security.sasl_client import LoginRefusedError
-from protocol.security.scram import ITERATIONS_MIN, salted_password
 
-MECHANISMS: Final = {"SCRAM-SHA-256": 1, "SCRAM-SHA-512": 2}
 _ALTER_VERSION: Final = 0
-_ANY: Final = 1
-"""In filters of ACLs: whatever it is."""
 _UNKNOWN_MECHANISM: Final = ErrorCode.UNSUPPORTED_SASL_MECHANISM.name
 SHARED: Final[dict[str, Sequence[tuple[int, int]]]] = {
     "nobody": (),
-    "describer": ((2, 8), (3, 8), (4, 8), (5, 8)),
-    "member": ((2, 3), (2, 4), (3, 3), (5, 4)),
+    "describer": tuple((kind, DESCRIBE) for kind in (TOPIC, GROUP, CLUSTER, TRANSACTION)),
+    "member": ((TOPIC, READ), (TOPIC, WRITE), (GROUP, READ), (TRANSACTION, WRITE)),
 }
 """Users that all cases share -> types of resources and what they may do with them: nothing; to
 describe all that is a run's, and the cluster; to read and write it, in groups and transactions."""
-_CLUSTER: Final = 4
-
-
-def password_row(who: As) -> dict[str, Any]:
-    """Return what AlterUserScramCredentials is told of a user's password."""
-    salt = who.user.encode()
-    salted = salted_password(who.mechanism, who.password, salt, ITERATIONS_MIN)
-    return {
-        "name": who.user,
-        "mechanism": MECHANISMS[who.mechanism],
-        "iterations": ITERATIONS_MIN,
-        "salt": base64.b64encode(salt).decode(),
-        "saltedPassword": base64.b64encode(salted).decode(),
-    }
-
-
-def acl_row(kind: int, name: str, operation: int, **more: Any) -> dict[str, Any]:
-    """Return one ACL without its principal: allowed, literal and from everywhere unless said."""
-    return {
-        "resourceType": kind,
-        "resourceName": name,
-        "resourcePatternType": 3,
-        "host": "*",
-        "operation": operation,
-        "permissionType": 3,
-        **more,
-    }
 
 
 class Users:
@@ -66,7 +49,7 @@ class Users:
         self._acls: dict[str, int] = {}
         """How many a principal has."""
 
-    async def new(self, name: str, mechanism: str = "SCRAM-SHA-256") -> As:
+    async def new(self, name: str, mechanism: str = SHA_256) -> As:
         """Make a user whom every broker lets in.
 
         Raises:
@@ -118,10 +101,11 @@ class Users:
                 raise ConformanceError(f"ACLs of {who.principal} were not made: {code}")
         count = self._acls.get(who.principal, 0) + len(creations)
         self._acls[who.principal] = count
+        own = matching(principalFilter=who.principal)
         for index in range(1, len(self._access.brokers) + 1):
 
             async def is_known(place: int = index) -> bool:
-                answer = await self._access.request("DescribeAcls", acls_of(who.principal), place)
+                answer = await self._access.request("DescribeAcls", own, place)
                 return sum(len(each["acls"]) for each in answer["resources"]) == count
 
             await self._access.until(is_known, f"broker {index} knows ACLs of {who.principal}")
@@ -136,9 +120,9 @@ class Users:
         for word, rights in SHARED.items():
             made[word] = await self.new(f"conform-{word}-{suffix}")
             rows = [
-                acl_row(kind, "kafka-cluster", operation)
-                if kind == _CLUSTER
-                else acl_row(kind, "conform-", operation, resourcePatternType=4)
+                rule(kind, CLUSTER_NAME, operation)
+                if kind == CLUSTER
+                else rule(kind, "conform-", operation, resourcePatternType=PREFIXED)
                 for kind, operation in rights
             ]
             if rows:
@@ -146,24 +130,11 @@ class Users:
         return made
 
 
-def acls_of(principal: str | None) -> dict[str, Any]:
-    """Return a filter for all ACLs of a principal; None for those of everybody."""
-    return {
-        "resourceTypeFilter": _ANY,
-        "resourceNameFilter": None,
-        "patternTypeFilter": _ANY,
-        "principalFilter": principal,
-        "hostFilter": None,
-        "operation": _ANY,
-        "permissionType": _ANY,
-    }
-
-
 async def take_away(access: Access, suffix: str) -> list[str]:
     """Take tokens and ACLs of a run's users away; return what is left."""
     mark = f"-{suffix}"
     left = await _expire_tokens(access, mark)
-    found = await access.request("DescribeAcls", acls_of(None))
+    found = await access.request("DescribeAcls", matching())
     principals = {
         acl["principal"]
         for each in found["resources"]
@@ -171,7 +142,7 @@ async def take_away(access: Access, suffix: str) -> list[str]:
         if mark in acl["principal"]
     }
     for principal in sorted(principals):
-        filters = {"filters": [acls_of(principal)]}
+        filters = {"filters": [matching(principalFilter=principal)]}
         answer = await access.request("DeleteAcls", filters, CONTROLLER)
         left += [f"ACLs of {principal}" for each in answer["filterResults"] if each["errorCode"]]
     return left

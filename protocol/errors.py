@@ -237,6 +237,11 @@ class KafkaError(Exception):
         return f"{self.code.name}: {self.message}" if self.message else self.code.name
 
 
+def told_text(error: KafkaError) -> str | None:
+    """Return the text of an error for answers that have none where somebody may not."""
+    return None if error.code in FORBIDDEN else error.message or None
+
+
 class Malformed(ValueError):  # noqa: N818 - blame in the name: the peer's bytes, not our error
     """A peer sent bytes that are no message; its connection is closed.
 

@@ -8,7 +8,7 @@ Source: getErrorResponse of each request class.
 from __future__ import annotations
 
 from protocol.configs.messages import alter_response, not_described
-from protocol.errors import FORBIDDEN, ErrorCode, KafkaError
+from protocol.errors import ErrorCode, KafkaError, told_text
 from protocol.messages.acls import (
     AclCreationResult,
     CreateAclsRequest,
@@ -114,7 +114,7 @@ def refuse_describe_scram_credentials(
     request: DescribeUserScramCredentialsRequest, _version: int, error: KafkaError
 ) -> DescribeUserScramCredentialsResponse:
     """Put the error at the top and at each user, who is not named, as in Kafka."""
-    code, message = error.code, _said(error)
+    code, message = error.code, told_text(error)
     result = DescribeUserScramCredentialsResult(error_code=code, error_message=message)
     return DescribeUserScramCredentialsResponse(
         error_code=code, error_message=message, results=[result for _ in request.users or ()]
@@ -141,7 +141,7 @@ def refuse_describe_client_quotas(
 ) -> DescribeClientQuotasResponse:
     """Put the error at the top; there are no entries, which is not the same as none."""
     return DescribeClientQuotasResponse(
-        error_code=error.code, error_message=_said(error), entries=None
+        error_code=error.code, error_message=told_text(error), entries=None
     )
 
 
@@ -285,11 +285,6 @@ def refuse_list_reassignments(
             for topic in request.topics or ()
         ],
     )
-
-
-def _said(error: KafkaError) -> str | None:
-    """Return the text of an error, unless it is that somebody may not: it has none then."""
-    return None if error.code in FORBIDDEN else error.message or None
 
 
 def refuse_describe_configs(

@@ -10,7 +10,7 @@ from broker.context import Context
 from broker.core.groups.consumer.consumer_answers import require_protocol
 from broker.core.groups.consumer.consumer_heartbeats import Heartbeating
 from broker.handlers import Client, handles_client
-from protocol.errors import FORBIDDEN, ErrorCode, KafkaError
+from protocol.errors import ErrorCode, KafkaError, told_text
 from protocol.messages.consumer_groups import (
     ConsumerGroupHeartbeatRequest,
     ConsumerGroupHeartbeatResponse,
@@ -23,7 +23,7 @@ def refuse(
     """Put the code at the top, with what is wrong."""
     return ConsumerGroupHeartbeatResponse(
         error_code=error.code,
-        error_message=None if error.code in FORBIDDEN else error.message or None,
+        error_message=told_text(error),
         member_epoch=0,
         heartbeat_interval_ms=0,
     )

@@ -23,7 +23,7 @@ from broker.engine_ports import BegunProduce
 from broker.handlers import Begun, Client, handles_client
 from protocol.configs.topic import TopicConfig
 from protocol.connection import CloseConnection
-from protocol.errors import FORBIDDEN, ErrorCode, KafkaError
+from protocol.errors import ErrorCode, KafkaError, told_text
 from protocol.ids import TopicPartition
 from protocol.messages.produce import (
     ACKS_NONE,
@@ -71,7 +71,7 @@ def refuse(request: ProduceRequest, _version: int, error: KafkaError) -> Produce
                         index=partition.index,
                         error_code=error.code,
                         base_offset=-1,
-                        error_message=None if error.code in FORBIDDEN else error.message or None,
+                        error_message=told_text(error),
                     )
                     for partition in topic.partition_data
                 ],

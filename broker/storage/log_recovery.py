@@ -221,8 +221,8 @@ def _existing(directory: PartitionFiles, base: int, config: LogConfig, now_ms: i
 def _restore_tail(segment: Segment, recovery_point: int) -> int | None:
     """Return the end of a log that was closed cleanly, which is its recovery point.
 
-    Where it seems to be another one the log is read again, as in ``look_again``. None when its last
-    segment is damaged all the same.
+    Where it seems to be another one the last segment is read again, as a last batch is in
+    ``scan_batches``. None when it is damaged all the same.
     """
     try:
         end = segment.restore_tail()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Final
 
 from conformance.core.script import Case, Given, Script
@@ -61,6 +62,10 @@ def add(made: Case, profile: str = PLAIN) -> None:
     """Register a case; its name must be new, in whatever profile."""
     assert not any(made.name in cases for cases in _CASES.values()), made.name
     _CASES[profile][made.name] = made
+
+
+secured: Final = partial(case, profile=SECURED)
+"""The same for a script of secured clusters."""
 
 
 def registered(profile: str = PLAIN) -> list[Case]:

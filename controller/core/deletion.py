@@ -83,7 +83,7 @@ def stop_replica_answered(step: Step, event: RequestAnswered) -> None:
     codes = _codes(event)
     failed = [replica for replica in asked if codes.get(replica.tp, -1) != ErrorCode.NONE]
     fail_replicas(step, failed)
-    if failed and event.sequence <= step.run.asked_before_return.get(event.broker_id, 0):
+    if failed and step.run.was_asked_before_return(event.broker_id, event.sequence):
         # What has come back since may be asked again, and answers of that would count no more.
         resume_topics(step, dict.fromkeys(replica.tp.topic for replica in failed))
     done = [

@@ -124,7 +124,7 @@ def leader_and_isr_answered(step: Step, event: RequestAnswered) -> None:
         moved_count = replicas_went_offline(
             step, [Replica(tp, event.broker_id) for tp in newly_offline]
         )
-        if event.sequence <= step.run.asked_before_return.get(event.broker_id, 0):
+        if step.run.was_asked_before_return(event.broker_id, event.sequence):
             ask_offline_replicas(step, event.broker_id)  # what came back may have them by now
     if online:
         _tell_what_they_missed(step, event, online)

@@ -133,6 +133,10 @@ class RunState:
         if len(self.deleted_topic_ids) > DELETED_TOPICS_KEPT_MAX:
             del self.deleted_topic_ids[next(iter(self.deleted_topic_ids))]
 
+    def was_asked_before_return(self, broker_id: int, sequence: int) -> bool:
+        """Tell whether a request is of before a broker last said what came back there."""
+        return sequence <= self.asked_before_return.get(broker_id, 0)
+
     def phase_of(self, tp: TopicPartition) -> PartitionPhase:
         """Return a partition's phase."""
         return self.partition_phases.get(tp, PartitionPhase.NON_EXISTENT)

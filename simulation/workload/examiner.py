@@ -19,7 +19,8 @@ from conformance.case_run import CaseRun
 from conformance.cluster_access import Access, Broker
 from conformance.core.catalogue import Variant, variants
 from conformance.core.every_case import EVERY_CASE
-from conformance.core.script import CONTROLLER, Form
+from conformance.core.script import CONTROLLER
+from conformance.core.security_forms import ALLOW, DENY, PREFIXED, matching, rule
 from conformance.errors import ConformanceError
 from protocol.acls.model import OPERATIONS, AclResourceType
 from protocol.errors import ErrorCode, Malformed
@@ -48,9 +49,6 @@ _WORDS: Final[Mapping[AclResourceType, tuple[str, ...]]] = {
 }
 """Kind -> how the names go on that a right is about; "": however they do."""
 _ANYBODY: Final = "User:*"
-_PREFIXED: Final = 4
-_ANY: Final = 1
-_DENY_AND_ALLOW: Final = (2, 3)
 _FAILS: Final = (ConformanceError, OSError, LookupError, Malformed)
 """What comes of a case whose cluster does not do what it asks."""
 
@@ -103,11 +101,10 @@ class ExaminerWorkload:
             access = Access(brokers, {}, TIMEOUT_MS)
             try:
                 index = 1 + self._chance.randrange(len(brokers))
-                answer = await access.request("ApiVersions", {}, index, version=0)
+                await access.hear_versions(index)
             except OSError as error:
                 self.progress.count_error(code_of(error).name)
             else:
-                access.announced.update(_announced(answer))
                 return access
             await pause(self._stopping, self._settings.interval_ms)
         return None
@@ -151,40 +148,22 @@ class ExaminerWorkload:
             return
         self._rights += 1
         kind = self._one_of(tuple(_WORDS))
-        right = {
-            "resourceType": kind,
-            "resourceName": EXAMINED + self._one_of(_WORDS[kind]),
-            "resourcePatternType": _PREFIXED,
-            "principal": _ANYBODY,
-            "host": "*",
-            "operation": self._one_of(OPERATIONS[kind]),
-            "permissionType": self._one_of(_DENY_AND_ALLOW),
-        }
+        name, operation = EXAMINED + self._one_of(_WORDS[kind]), self._one_of(OPERATIONS[kind])
+        permission = self._one_of((DENY, ALLOW))
+        right = rule(kind, name, operation, resourcePatternType=PREFIXED, permissionType=permission)
+        right["principal"] = _ANYBODY
         answer = await access.request("CreateAcls", {"creations": [right]}, CONTROLLER)
         code = answer["results"][0]["errorCode"]
         self._may_have_authorizer = code != ErrorCode.SECURITY_DISABLED
 
     async def _take_rights_back(self, access: Access) -> None:
-        everything = {
-            "resourceTypeFilter": _ANY,
-            "resourceNameFilter": None,
-            "patternTypeFilter": _PREFIXED,
-            "principalFilter": None,
-            "hostFilter": None,
-            "operation": _ANY,
-            "permissionType": _ANY,
-        }
+        everything = matching(patternTypeFilter=PREFIXED)
         await access.request("DeleteAcls", {"filters": [everything]}, CONTROLLER)
 
     async def _leave_nothing(self, access: Access) -> None:
         if self._may_have_authorizer:
             await self._take_rights_back(access)
         await access.clean_up("ex")
-
-
-def _announced(answer: Form) -> Mapping[int, tuple[int, int]]:
-    rows = answer["apiKeys"]
-    return {each["apiKey"]: (each["minVersion"], each["maxVersion"]) for each in rows}
 
 
 def _groups(announced: Mapping[int, tuple[int, int]]) -> list[list[Variant]]:

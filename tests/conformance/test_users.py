@@ -8,8 +8,9 @@ import pytest
 
 from conformance.cluster_access import Access, find_cluster
 from conformance.core.script import As
+from conformance.core.security_forms import password_row, rule
 from conformance.errors import ConformanceError
-from conformance.users import Users, acl_row, password_row, take_away
+from conformance.users import Users, take_away
 from protocol.errors import ErrorCode
 from protocol.messages.acls import (
     AclCreationResult,
@@ -94,7 +95,7 @@ async def test_acls_are_made_for_one_principal_and_waited_for_until_they_are_tol
     more: dict[type, Answer] = {CreateAclsRequest: create, DescribeAclsRequest: describe}
     with fake_cluster(more, announced=SECURED) as server:
         access = await access_to(server)
-        await Users(access).allow(ALICE, [acl_row(2, "t", 3)])
+        await Users(access).allow(ALICE, [rule(2, "t", 3)])
         access.close()
     assert [(each.principal, each.resource_name) for each in made] == [(ALICE.principal, "t")]
     assert looks == []
@@ -106,7 +107,7 @@ async def test_without_an_authorizer_there_are_no_rights_to_judge() -> None:
     with fake_cluster(more, announced=SECURED) as server:
         access = await access_to(server)
         with pytest.raises(ConformanceError, match="were not made: SECURITY_DISABLED"):
-            await Users(access).allow(ALICE, [acl_row(2, "t", 3)])
+            await Users(access).allow(ALICE, [rule(2, "t", 3)])
         access.close()
 
 

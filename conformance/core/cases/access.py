@@ -3,24 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Final
 
 from conformance.core.cases.access_topics import new_topics
-from conformance.core.cases.acls import (
-    ALL,
-    ALTER_CONFIGS,
-    DELETE,
-    DESCRIBE,
-    DESCRIBE_CONFIGS,
-    GROUP,
-    READ,
-    TOPIC,
-    TRANSACTION,
-    WRITE,
-    rule,
-)
-from conformance.core.catalogue import SECURED, case
+from conformance.core.catalogue import secured
 from conformance.core.script import (
     Allow,
     As,
@@ -33,11 +19,22 @@ from conformance.core.script import (
     Topic,
     ask,
 )
+from conformance.core.security_forms import (
+    ALL,
+    ALTER_CONFIGS,
+    DELETE,
+    DESCRIBE,
+    DESCRIBE_CONFIGS,
+    GROUP,
+    READ,
+    TOPIC,
+    TRANSACTION,
+    WRITE,
+    rule,
+)
 
-secured = partial(case, profile=SECURED)
 _WAIT_MS: Final = 10_000
-_HOST: Final = "10.9.8.7"
-_PRODUCE, _FETCH, _INIT = 9, 12, 4
+_INIT: Final = 4
 _COMMIT: Final = 8
 
 

@@ -3,30 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Sequence
-from functools import partial
 from typing import Any, Final
 
-from conformance.core.cases.acls import (
-    ALL,
-    ALTER,
-    ALTER_CONFIGS,
-    CLUSTER,
-    CLUSTER_NAME,
-    CREATE,
-    DELETE,
-    DENY,
-    DESCRIBE,
-    DESCRIBE_CONFIGS,
-    IDEMPOTENT_WRITE,
-    PREFIXED,
-    READ,
-    TOPIC,
-    WRITE,
-    matching,
-    rule,
-)
 from conformance.core.cases.building import batch, fetch_of, idempotent
-from conformance.core.catalogue import SECURED, case
+from conformance.core.catalogue import secured
 from conformance.core.script import (
     CONTROLLER,
     Allow,
@@ -41,12 +21,29 @@ from conformance.core.script import (
     Topic,
     ask,
 )
+from conformance.core.security_forms import (
+    ALL,
+    ALTER,
+    ALTER_CONFIGS,
+    CLUSTER,
+    CLUSTER_NAME,
+    CREATE,
+    DELETE,
+    DENY,
+    DESCRIBE,
+    DESCRIBE_CONFIGS,
+    IDEMPOTENT_WRITE,
+    OTHER_HOST,
+    PREFIXED,
+    READ,
+    TOPIC,
+    WRITE,
+    matching,
+    rule,
+)
 
-secured = partial(case, profile=SECURED)
 _WAIT_MS: Final = 10_000
-_HOST: Final = "10.9.8.7"
-_PRODUCE, _FETCH, _INIT = 9, 12, 4
-_COMMIT: Final = 8
+_PRODUCE: Final = 9
 
 
 def new_topics(count: int) -> Generator[Any, Any, list[Topic]]:
@@ -91,7 +88,7 @@ def patterns(given: Given) -> Script:
         rule(TOPIC, denied, WRITE),
         rule(TOPIC, denied, READ),
         rule(TOPIC, denied, READ, permissionType=DENY),
-        rule(TOPIC, host, READ, host=_HOST),
+        rule(TOPIC, host, READ, host=OTHER_HOST),
         rule(TOPIC, all_, ALL),
         rule(TOPIC, all_, DESCRIBE, permissionType=DENY),
         rule(TOPIC, implied, ALTER_CONFIGS),
@@ -190,7 +187,7 @@ def idempotence(given: Given) -> Script:
             [rule(TOPIC, "x", WRITE), rule(TOPIC, "*", WRITE, permissionType=DENY)],
             [rule(TOPIC, "xy", WRITE), rule(TOPIC, "x", WRITE, permissionType=DENY)],
             [rule(TOPIC, given.orders.name, ALL)],
-            [rule(TOPIC, given.orders.name, WRITE, host=_HOST)],
+            [rule(TOPIC, given.orders.name, WRITE, host=OTHER_HOST)],
             [rule(CLUSTER, CLUSTER_NAME, IDEMPOTENT_WRITE)],
         )
     ):

@@ -3,49 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any, Final
 
-from conformance.core.catalogue import SECURED, case
+from conformance.core.catalogue import secured
 from conformance.core.script import CONTROLLER, Form, Given, Request, Script, Until, ask
+from conformance.core.security_forms import (
+    ALL,
+    ANY,
+    CLUSTER,
+    CLUSTER_NAME,
+    CREATE_TOKENS,
+    DENY,
+    DESCRIBE,
+    DESCRIBE_TOKENS,
+    GROUP,
+    LITERAL,
+    MATCH,
+    OTHER_HOST,
+    PREFIXED,
+    READ,
+    TOKEN,
+    TOPIC,
+    TRANSACTION,
+    USER,
+    WRITE,
+    matching,
+    rule,
+)
 
-secured = partial(case, profile=SECURED)
-TOPIC, GROUP, CLUSTER, TRANSACTION, TOKEN, USER = 2, 3, 4, 5, 6, 7
-ANY, MATCH, LITERAL, PREFIXED = 1, 2, 3, 4
-ALL, READ, WRITE, CREATE, DELETE, ALTER, DESCRIBE = 2, 3, 4, 5, 6, 7, 8
-CLUSTER_ACTION, DESCRIBE_CONFIGS, ALTER_CONFIGS, IDEMPOTENT_WRITE = 9, 10, 11, 12
-CREATE_TOKENS, DESCRIBE_TOKENS = 13, 14
-DENY, ALLOW = 2, 3
-CLUSTER_NAME: Final = "kafka-cluster"
 _NEWEST: Final = 3
-_OTHER_HOST: Final = "10.9.8.7"
-
-
-def rule(kind: int, name: str, operation: int, **more: Any) -> dict[str, Any]:
-    """Return one ACL without its principal: allowed, literal and from everywhere unless said."""
-    return {
-        "resourceType": kind,
-        "resourceName": name,
-        "resourcePatternType": LITERAL,
-        "host": "*",
-        "operation": operation,
-        "permissionType": ALLOW,
-        **more,
-    }
-
-
-def matching(**fields: Any) -> dict[str, Any]:
-    """Return a filter of these fields; whatever is not named is not looked at."""
-    return {
-        "resourceTypeFilter": ANY,
-        "resourceNameFilter": None,
-        "patternTypeFilter": ANY,
-        "principalFilter": None,
-        "hostFilter": None,
-        "operation": ANY,
-        "permissionType": ANY,
-        **fields,
-    }
 
 
 def _who(given: Given) -> str:
@@ -77,10 +63,10 @@ def _good(given: Given) -> list[dict[str, Any]]:
         given,
         rule(TOPIC, name, READ),
         rule(TOPIC, name, WRITE, permissionType=DENY),
-        rule(TOPIC, name, READ, host=_OTHER_HOST),
+        rule(TOPIC, name, READ, host=OTHER_HOST),
         rule(TOPIC, given.name("other"), ALL),
         rule(GROUP, name, READ),
-        rule(CLUSTER, CLUSTER_NAME, DESCRIBE, host=_OTHER_HOST),
+        rule(CLUSTER, CLUSTER_NAME, DESCRIBE, host=OTHER_HOST),
         rule(TRANSACTION, name, WRITE),
         rule(TOKEN, name, DESCRIBE),
     )
@@ -173,7 +159,7 @@ def describe(given: Given) -> Script:
         {"resourceNameFilter": name},
         {"resourceNameFilter": given.name("none")},
         {"hostFilter": "*"},
-        {"hostFilter": _OTHER_HOST},
+        {"hostFilter": OTHER_HOST},
         {"operation": READ},
         {"operation": ALL},
         {"permissionType": DENY},

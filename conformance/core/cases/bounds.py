@@ -5,22 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Any, Final
 
-from conformance.core.cases.sweep import FOR_CONTROLLER
+from conformance.core.cases.sweep import FOR_CONTROLLER, OF_GROUPS, OF_TRANSACTIONS
 from conformance.core.catalogue import CLIENT_APIS, add
 from conformance.core.extremes import Extreme
 from conformance.core.script import CONTROLLER, Case, Coordinator, Given, Request, Script, Talk, To
 
 _LONG: Final = "x" * 300
 """Behind a name: no topic's is so long."""
-_OF_GROUPS: Final = (
-    *("OffsetCommit", "OffsetFetch", "JoinGroup", "Heartbeat", "LeaveGroup", "SyncGroup"),
-    *("DescribeGroups", "DeleteGroups", "TxnOffsetCommit", "OffsetDelete"),
-    *("ConsumerGroupHeartbeat", "ConsumerGroupDescribe"),
-)
-_OF_TRANSACTIONS: Final = (
-    *("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn"),
-    "DescribeTransactions",
-)
 _LEFT_OUT: Final = ("ElectLeaders", "WriteTxnMarkers")
 """Without topics the first is about all partitions of the cluster."""
 _FIXED: Final[dict[str, dict[str, Any]]] = {
@@ -48,9 +39,9 @@ def _talk(api: str, given: Given, extreme: Extreme, name: str) -> Talk:
 
 
 def _whom(api: str, name: str) -> To:
-    if api in _OF_GROUPS:
+    if api in OF_GROUPS:
         return Coordinator(name)
-    if api in _OF_TRANSACTIONS and name:
+    if api in OF_TRANSACTIONS and name:
         return Coordinator(name, 1)
     return CONTROLLER if api in FOR_CONTROLLER else 1
 

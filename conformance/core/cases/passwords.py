@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Final
 
-from conformance.core.cases.acls import ALTER, CLUSTER, CLUSTER_NAME, DESCRIBE, rule
-from conformance.core.catalogue import SECURED, case
+from conformance.core.catalogue import secured
 from conformance.core.script import (
     BARE,
     CONTROLLER,
@@ -22,14 +20,22 @@ from conformance.core.script import (
     Talk,
     ask,
 )
-from protocol.security.scram import ITERATIONS_MIN, ScramClient, salted_password
+from conformance.core.security_forms import (
+    ALTER,
+    CLUSTER,
+    CLUSTER_NAME,
+    DESCRIBE,
+    MECHANISMS,
+    SHA_256,
+    SHA_512,
+    password_row,
+    rule,
+)
+from protocol.security.scram import ScramClient
 
-secured = partial(case, profile=SECURED)
-_SHA_256: Final = "SCRAM-SHA-256"
-_NUMBER: Final = {_SHA_256: 1, "SCRAM-SHA-512": 2}
 _NONCE: Final = "conform-nonce"
 _PING: Final = Request("ApiVersions", 0)
-_HELLO: Final = Request("SaslHandshake", 1, {"mechanism": _SHA_256})
+_HELLO: Final = Request("SaslHandshake", 1, {"mechanism": SHA_256})
 _OPERATIONS: Final = Request("DescribeCluster", 0, {"includeClusterAuthorizedOperations": True})
 
 
@@ -44,7 +50,7 @@ def _talk(word: str, *requests: Request) -> Talk:
 @secured("logins/handshake", "SaslHandshake", versions="all")
 def handshake(given: Given) -> Script:
     """Mechanisms that are not spoken are refused, and the connection with them."""
-    for number, mechanism in enumerate((_SHA_256, "scram-sha-256", "NONE", "", "x" * 1000)):
+    for number, mechanism in enumerate((SHA_256, "scram-sha-256", "NONE", "", "x" * 1000)):
         request = Request("SaslHandshake", given.version, {"mechanism": mechanism})
         yield _talk(f"{number}", _PING, request)
 
@@ -53,7 +59,7 @@ def handshake(given: Given) -> Script:
 def scram(given: Given) -> Script:
     """An exchange of SCRAM, message by message; afterwards there is nothing to log in to."""
     who = yield NewUser()
-    client = ScramClient(_SHA_256, who.user, who.password, _NONCE)
+    client = ScramClient(SHA_256, who.user, who.password, _NONCE)
     yield _talk("", _PING, _HELLO)
     token: bytes | None = client.first()
     while token is not None:
@@ -87,7 +93,7 @@ def wrong_password(given: Given) -> Script:
     who = yield NewUser()
     for word in ("password", "nonce", "proof", "empty"):
         password = "guess" if word == "password" else who.password
-        client = ScramClient(_SHA_256, who.user, password, _NONCE)
+        client = ScramClient(SHA_256, who.user, password, _NONCE)
         _, answer = yield _talk(word, _HELLO, _say(given.version, client.first()))
         last = client.evaluate(base64.b64decode(answer.body["authBytes"])) or b""
         if word == "nonce":
@@ -103,7 +109,7 @@ def wrong_password(given: Given) -> Script:
 def order(given: Given) -> Script:
     """Requests before a login, a login without a handshake, another request within a login."""
     who = yield NewUser()
-    first = _say(given.version, ScramClient(_SHA_256, who.user, who.password, _NONCE).first())
+    first = _say(given.version, ScramClient(SHA_256, who.user, who.password, _NONCE).first())
     yield _talk("request", Request("Metadata", 8, {"topics": []}))
     yield _talk("shaken", _HELLO, _PING)
     yield _talk("within", _HELLO, first, _PING)
@@ -121,18 +127,6 @@ def versions_twice(given: Given) -> Script:
     yield _talk("", asked, asked)
 
 
-def _rows(who: As, password: str, mechanism: str = _SHA_256) -> dict[str, Any]:
-    salt = who.user.encode()
-    salted = salted_password(mechanism, password, salt, ITERATIONS_MIN)
-    return {
-        "name": who.user,
-        "mechanism": _NUMBER[mechanism],
-        "iterations": ITERATIONS_MIN,
-        "salt": base64.b64encode(salt).decode(),
-        "saltedPassword": base64.b64encode(salted).decode(),
-    }
-
-
 def _alter(
     version: int, rows: Sequence[Any] = (), gone: Sequence[Any] = (), who: As | None = None
 ) -> Script:
@@ -145,15 +139,15 @@ def change(given: Given) -> Script:
     """A new password takes the place of the old one; who is logged in stays so, even without."""
     who = yield NewUser()
     yield Talk([_OPERATIONS], who=who)
-    yield from _alter(given.version, [_rows(who, "another")])
+    yield from _alter(given.version, [password_row(As(who.user, "another"))])
     yield LetIn(As(who.user, "another"))
     yield LetIn(who, is_wanted=False)
     yield Talk([_OPERATIONS], who=who)
-    yield from _alter(given.version, [_rows(who, "third", "SCRAM-SHA-512")])
-    yield LetIn(As(who.user, "third", "SCRAM-SHA-512"))
-    yield from _alter(given.version, gone=[{"name": who.user, "mechanism": _NUMBER[_SHA_256]}])
+    yield from _alter(given.version, [password_row(As(who.user, "third", SHA_512))])
+    yield LetIn(As(who.user, "third", SHA_512))
+    yield from _alter(given.version, gone=[{"name": who.user, "mechanism": MECHANISMS[SHA_256]}])
     yield LetIn(As(who.user, "another"), is_wanted=False)
-    yield LetIn(As(who.user, "third", "SCRAM-SHA-512"))
+    yield LetIn(As(who.user, "third", SHA_512))
     yield Talk([_OPERATIONS], who=who)
 
 
@@ -162,14 +156,14 @@ def rights(given: Given) -> Script:
     """Who may alter the cluster changes passwords, who may describe it is told which there are."""
     who = yield NewUser()
     other = yield NewUser("other")
-    gone = {"name": other.user, "mechanism": _NUMBER[_SHA_256]}
+    gone = {"name": other.user, "mechanism": MECHANISMS[SHA_256]}
     described = {"users": [{"name": other.user}]}
     everybody = {"users": None}
     for operation in (None, DESCRIBE, ALTER):
         if operation is not None:
             yield Allow(who, [rule(CLUSTER, CLUSTER_NAME, operation)])
         yield from ask("DescribeUserScramCredentials", 0, described, who=who)
-        yield from _alter(given.version, [_rows(other, "another")], who=who)
+        yield from _alter(given.version, [password_row(As(other.user, "another"))], who=who)
         yield from _alter(given.version, gone=[gone], who=who)
     if operation is None:
         yield from ask("DescribeUserScramCredentials", 0, everybody, who=who)

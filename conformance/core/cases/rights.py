@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 from conformance.core.cases.building import batch, fetch_of
-from conformance.core.cases.sweep import FOR_CONTROLLER, least
+from conformance.core.cases.sweep import FOR_CONTROLLER, OF_GROUPS, OF_TRANSACTIONS, least
 from conformance.core.catalogue import CLIENT_APIS, SECURED, add
 from conformance.core.script import (
     CONTROLLER,
@@ -24,21 +24,11 @@ from conformance.core.script import (
     To,
     Topic,
 )
+from conformance.core.security_forms import NO_HMAC
 
-_OF_GROUPS: Final = (
-    *("OffsetCommit", "OffsetFetch", "JoinGroup", "Heartbeat", "LeaveGroup", "SyncGroup"),
-    *("DescribeGroups", "DeleteGroups", "TxnOffsetCommit", "OffsetDelete"),
-    *("ConsumerGroupHeartbeat", "ConsumerGroupDescribe"),
-)
-_OF_TRANSACTIONS: Final = (
-    *("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn"),
-    "DescribeTransactions",
-)
 _TOPIC, _BROKER, _LOGGER = 2, 4, 8
 _UNKNOWN_PRODUCER: Final = {"producerId": 999_999_999, "producerEpoch": 9}
 _WAIT_MS: Final = 10_000
-_NO_TOKEN: Final = "bm8gdG9rZW4gaGFzIHRoaXM="
-"""An HMAC that no token has."""
 
 
 def _records(given: Given, names: list[str], topics: list[Topic]) -> dict[str, Any]:
@@ -254,8 +244,8 @@ def _configs(given: Given, names: list[str], topics: list[Topic]) -> dict[str, A
         "DescribeQuorum": {
             "topics": [{"topicName": "__cluster_metadata", "partitions": [{"partitionIndex": 0}]}]
         },
-        "RenewDelegationToken": {"hmac": _NO_TOKEN, "renewPeriodMs": -1},
-        "ExpireDelegationToken": {"hmac": _NO_TOKEN, "expiryTimePeriodMs": -1},
+        "RenewDelegationToken": {"hmac": NO_HMAC, "renewPeriodMs": -1},
+        "ExpireDelegationToken": {"hmac": NO_HMAC, "expiryTimePeriodMs": -1},
     }
 
 
@@ -306,9 +296,9 @@ def _asked(word: str, api: str, given: Given) -> Script:
 
 
 def _whom(api: str, given: Given) -> To:
-    if api in _OF_GROUPS:
+    if api in OF_GROUPS:
         return Coordinator(given.name("group"))
-    if api in _OF_TRANSACTIONS:
+    if api in OF_TRANSACTIONS:
         return Coordinator(given.name("transfer"), 1)
     return CONTROLLER if api in FOR_CONTROLLER else 1
 

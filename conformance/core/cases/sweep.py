@@ -27,10 +27,20 @@ FOR_CONTROLLER: Final = (
     *("AlterPartitionReassignments", "ListPartitionReassignments", "UpdateFeatures"),
     *("AlterClientQuotas", "AlterUserScramCredentials"),
 )
+OF_GROUPS: Final = (
+    *("OffsetCommit", "OffsetFetch", "JoinGroup", "Heartbeat", "LeaveGroup", "SyncGroup"),
+    *("DescribeGroups", "DeleteGroups", "TxnOffsetCommit", "OffsetDelete"),
+    *("ConsumerGroupHeartbeat", "ConsumerGroupDescribe"),
+)
+"""They are asked of who coordinates the group."""
+OF_TRANSACTIONS: Final = (
+    *("InitProducerId", "AddPartitionsToTxn", "AddOffsetsToTxn", "EndTxn"),
+    "DescribeTransactions",
+)
+"""They are asked of who coordinates the transactional id."""
 _TAG: Final = bytes((1, 0xCF, 0x4E, 3)) + b"new"
 """One tagged field, of number 9999, with three bytes."""
 _NO_TAG: Final = b"\0"
-
 LEAST: Final[dict[str, Callable[[Given], dict[str, Any]]]] = {
     "Produce": lambda _: {"acks": -1, "timeoutMs": 1000},
     "ListOffsets": lambda _: {"replicaId": -1},

@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from functools import partial
 from typing import Any, Final
 
-from conformance.core.cases.acls import (
-    CREATE_TOKENS,
-    DESCRIBE,
-    DESCRIBE_TOKENS,
-    TOKEN,
-    TOPIC,
-    USER,
-    rule,
-)
-from conformance.core.catalogue import SECURED, case
+from conformance.core.catalogue import secured
 from conformance.core.script import (
     Allow,
     Answer,
@@ -30,12 +20,20 @@ from conformance.core.script import (
     Until,
     ask,
 )
+from conformance.core.security_forms import (
+    CREATE_TOKENS,
+    DESCRIBE,
+    DESCRIBE_TOKENS,
+    NO_HMAC,
+    TOKEN,
+    TOPIC,
+    USER,
+    rule,
+)
 
-secured = partial(case, profile=SECURED)
 _NEWEST: Final = {"Create": 3, "Renew": 2, "Expire": 2, "Describe": 3}
 _HOUR_MS: Final = 3_600_000
 _WEEK_MS: Final = 7 * 24 * _HOUR_MS
-_NO_HMAC: Final = "bm8gdG9rZW4gaGFzIHRoaXM="
 
 
 def _person(who: As | str, type_: str = "User") -> dict[str, str]:
@@ -135,7 +133,7 @@ def renew(given: Given) -> Script:
         yield from _renew(given.version, who, made["hmac"], _HOUR_MS)
     for period_ms in (-1, 2 * _WEEK_MS, 0):
         yield from _renew(given.version, owner, made["hmac"], period_ms)
-    yield from _renew(given.version, owner, _NO_HMAC, _HOUR_MS)
+    yield from _renew(given.version, owner, NO_HMAC, _HOUR_MS)
 
 
 @secured("tokens/expire", "ExpireDelegationToken", versions="all")
@@ -188,7 +186,7 @@ def login(given: Given) -> Script:
     by_token = As(made["tokenId"], made["hmac"], is_token=True)
     yield LetIn(by_token)
     yield LetIn(As(made["tokenId"], made["hmac"], "SCRAM-SHA-512", is_token=True))
-    yield LetIn(As(made["tokenId"], _NO_HMAC, is_token=True), is_wanted=False)
+    yield LetIn(As(made["tokenId"], NO_HMAC, is_token=True), is_wanted=False)
     yield LetIn(As(made["tokenId"], made["hmac"]), is_wanted=False)
     form = {
         "topics": [{"name": given.orders.name}, {"name": given.name("none")}],
