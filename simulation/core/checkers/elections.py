@@ -7,7 +7,7 @@ Source: KIP-106, KIP-460; ElectLeaders, Election.scala leaderForOffline.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from protocol.faults.model import CONTROLLER_NODE
@@ -50,7 +50,7 @@ def _withheld(evidence: Evidence, held: HeldConfigs) -> Iterator[Violation]:
     if samples.journal_edits_us:
         return
     quiet = QuietTimes(samples)
-    for now, until_us in _leaderless(samples):
+    for now, replicas, until_us in _leaderless(samples):
         end_us = now.at_us + _ELECTED_WITHIN_US
         if end_us > until_us or not quiet.acts(CONTROLLER_NODE, now.at_us, end_us):
             continue
@@ -59,7 +59,9 @@ def _withheld(evidence: Evidence, held: HeldConfigs) -> Iterator[Violation]:
         candidates = [
             replica
             for replica in now.replicas
-            if replica not in now.offline and (allowed or replica in now.isr)
+            if replica in replicas
+            and replica not in now.offline
+            and (allowed or replica in now.isr)
         ]
         if candidates:
             text = (
@@ -70,16 +72,22 @@ def _withheld(evidence: Evidence, held: HeldConfigs) -> Iterator[Violation]:
             yield Violation(NAME, end_us, text)
 
 
-def _leaderless(samples: Samples) -> Iterator[tuple[PartitionSample, int]]:
-    """Give decisions that leave a partition without a leader, each with when it changed."""
-    last: dict[TopicPartition, PartitionSample] = {}
+def _leaderless(samples: Samples) -> Iterator[tuple[PartitionSample, Sequence[int], int]]:
+    """Give decisions that leave a partition without a leader, and when the next one came.
+
+    With the replicas that it had as it lost its leader. One that a reassignment added since is
+    elected when a broker or a log dir next comes or goes: the reassignment itself elects nobody
+    (KafkaController.onPartitionReassignment).
+    """
+    last: dict[TopicPartition, tuple[PartitionSample, Sequence[int]]] = {}
     for now in samples.partitions:
-        if now.tp in last:
-            yield last.pop(now.tp), now.at_us
+        before = last.pop(now.tp, None)
+        if before is not None:
+            yield *before, now.at_us
         if now.leader == NO_LEADER and now.leader_epoch != NO_EPOCH and not now.is_deleted:
-            last[now.tp] = now
+            last[now.tp] = (now, now.replicas if before is None else before[1])
     for left in last.values():
-        yield left, samples.ended_us
+        yield *left, samples.ended_us
 
 
 def _unclean_elections(evidence: Evidence) -> Iterator[tuple[PartitionSample, PartitionSample]]:

@@ -172,6 +172,19 @@ def test_a_configuration_that_came_meanwhile_asks_for_no_leader() -> None:
     assert _texts(story) == []
 
 
+def test_a_replica_that_a_reassignment_adds_meanwhile_waits_for_the_next_election() -> None:
+    story = _left_alone(offline=(1, 2))
+    without = story.samples.partitions[1]
+    added = without._replace(at_us=2_500_000, replicas=(3, 1, 2), partition_epoch=5)
+    story.samples.partitions.insert(2, added)
+    assert _texts(story) == []
+
+    story.samples.partitions[2] = added._replace(offline=(1,))
+    assert _texts(story) == [
+        "nobody leads orders-0 for 1.5 s since 2.500000 s, and [2] of [3, 1, 2] are online and may"
+    ]
+
+
 def test_a_controller_that_does_not_run_elects_nobody() -> None:
     story = _left_alone()
     story.samples.nodes.append(NodeSample(3_000_000, "controller", is_up=False))
