@@ -49,24 +49,30 @@ class Trial:
     on_done: Callable[[str], None] = lambda _: None
     """Called with the name of each variant that is over."""
     profile: str = PLAIN
-    _shared: Shared = NOTHING_SHARED
     _seen: dict[str, Observation | str] = field(default_factory=dict[str, Observation | str])
 
     async def observe(self, chosen: Sequence[Variant]) -> dict[str, Observation | str]:
         """Run the variants; a sentence stands for what could not be carried out."""
-        await self._warm_up()
-        if self.profile == SECURED:
-            self._shared = await self._what_is_shared()
+        shared = await self.prepare()
         turns = asyncio.Semaphore(self.jobs)
 
         async def in_turn(number: int, variant: Variant) -> None:
             async with turns:
-                await self._observe_one(number, variant)
+                await self._observe_one(number, variant, shared)
 
         async with asyncio.TaskGroup() as group:
             for number, variant in enumerate(chosen):
                 group.create_task(in_turn(number, variant))
         return {each.name: self._seen[each.name] for each in chosen}
+
+    async def prepare(self) -> Shared:
+        """Make what all cases need, and return what those of a secured cluster share.
+
+        Raises:
+            ConformanceError: it is none, or whoever asks may not do everything.
+        """
+        await self._warm_up()
+        return await self._what_is_shared() if self.profile == SECURED else NOTHING_SHARED
 
     async def clean_up(self) -> list[str]:
         """Take away what the run made; return what is left."""
@@ -85,11 +91,7 @@ class Trial:
                 await self.access.until(partial(self._has_ids, index), f"broker {index} has ids")
 
     async def _what_is_shared(self) -> Shared:
-        """Make users and a topic for all cases of a secured cluster.
-
-        Raises:
-            ConformanceError: it is none, or whoever asks may not do everything.
-        """
+        """Make users and a topic for all cases of a secured cluster."""
         if self.access.security.login is None:
             raise ConformanceError("a secured cluster is judged by a super user who logs in")
         name, suffix = f"conform-orders-{self.suffix}", self.suffix
@@ -100,9 +102,9 @@ class Trial:
         form = {"transactionalId": None, "transactionTimeoutMs": _TIMEOUT_MS}
         return (await self.access.request(_INIT, form, index))["errorCode"] == 0
 
-    async def _observe_one(self, number: int, variant: Variant) -> None:
+    async def _observe_one(self, number: int, variant: Variant, shared: Shared) -> None:
         suffix = f"{self.suffix}{number:x}z"
-        run = CaseRun(variant.case, variant.version, self.access, suffix, shared=self._shared)
+        run = CaseRun(variant.case, variant.version, self.access, suffix, shared=shared)
         try:
             self._seen[variant.name] = await run.run()
         except (ConformanceError, OSError) as error:

@@ -64,10 +64,5 @@ MODULES: Final = (
 )
 EVERY_CASE: Final[list[Case]] = registered()
 """Of clusters that let everybody do everything."""
-SECURED_CASES: Final[list[Case]] = sorted(
-    registered(SECURED), key=lambda each: each.group != "acls"
-)
-"""Of those with SASL, an authorizer and delegation tokens.
-
-ACLs come first: some cases of them are told of all rights on a name, and others give rights on all.
-"""
+SECURED_CASES: Final[list[Case]] = registered(SECURED)
+"""Of those with SASL, an authorizer and delegation tokens."""

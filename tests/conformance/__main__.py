@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -19,12 +19,14 @@ from conformance.core.verdicts import Outcome, Verdict
 from conformance.trial import Trial, file_of, judged, load_expectations, recorded
 from protocol.security.client import OPEN
 from tests.conformance.apache import RELEASES, apache_cluster
-from tests.conformance.mutations import KINDS
+from tests.conformance.mutations import KINDS, Mutation, drawn
 from tests.conformance.secured import security
-from tests.conformance.teeth import bites
+from tests.conformance.teeth import Bite, bites
 
 FOLDER: Final = Path(__file__).parents[2] / "conformance" / "expectations"
 TIMEOUT_MS: Final = 60_000
+BITE_TIMEOUT_MS: Final = 10_000
+"""An answer that was taken away is waited for that long."""
 REPORTED_MIN: Final = 0.95
 """Of all changes."""
 
@@ -81,19 +83,15 @@ def judge(
 @click.option("--count", default=200, show_default=True, type=click.IntRange(1))
 @click.option("--seed", default=1, show_default=True)
 @click.option("--release", default="kafka-3.9", type=click.Choice(list(RELEASES)))
-@click.option("--bootstrap-server", help="An Apache Kafka of that release that runs already.")
+@_profile
 @click.pass_context
-def teeth(
-    context: click.Context, count: int, seed: int, release: str, bootstrap_server: str | None
-) -> None:
+def teeth(context: click.Context, count: int, seed: int, release: str, profile: str) -> None:
     """Change answers before an Apache Kafka, one at a time; tell how many are reported."""
-    with ExitStack() as stack:
-        if bootstrap_server is None:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            bootstrap_server = stack.enter_context(apache_cluster(release, folder / "kafka"))
-        suffix = secrets.token_hex(4)
-        going = bites(bootstrap_server, load_expectations(release), count, seed, suffix)
-        found = asyncio.run(going)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        apache_cluster(release, Path(folder) / "kafka", profile) as server,
+    ):
+        found = asyncio.run(biting(server, release, profile, drawn(count, seed)))
     for kind in KINDS:
         of_kind = [each for each in found if each.kind == kind]
         click.echo(f"{kind}: {sum(each.is_reported for each in of_kind)} of {len(of_kind)}")
@@ -105,6 +103,17 @@ def teeth(
     context.exit(reported < count * REPORTED_MIN)
 
 
+async def biting(
+    server: str, release: str, profile: str, mutations: Sequence[Mutation]
+) -> list[Bite]:
+    """Carry mutations out before a cluster of that release."""
+    trial = await new_trial(server, profile, BITE_TIMEOUT_MS)
+    try:
+        return await bites(trial, load_expectations(release, profile), mutations)
+    finally:
+        trial.access.close()
+
+
 async def recording(server: str, version: str, profile: str = PLAIN) -> Expectations:
     """Record a cluster."""
     trial = await new_trial(server, profile)
@@ -114,10 +123,10 @@ async def recording(server: str, version: str, profile: str = PLAIN) -> Expectat
         trial.access.close()
 
 
-async def new_trial(server: str, profile: str = PLAIN) -> Trial:
+async def new_trial(server: str, profile: str = PLAIN, timeout_ms: int = TIMEOUT_MS) -> Trial:
     """Return a run against a cluster, with a drawn suffix."""
     login = security() if profile == SECURED else OPEN
-    access = await find_cluster(server, TIMEOUT_MS, login)
+    access = await find_cluster(server, timeout_ms, login)
     return Trial(access, secrets.token_hex(4), profile=profile)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 from random import Random
 from typing import Any, Final, cast
@@ -26,8 +26,10 @@ class Mutation:
 class Mutator:
     """Carries one mutation out, once: ``change`` is the proxy's."""
 
-    def __init__(self, mutation: Mutation) -> None:
+    def __init__(self, mutation: Mutation, left_alone: Set[str] = frozenset()) -> None:
+        """``left_alone``: APIs whose answers are not changed."""
         self.mutation = mutation
+        self._left_alone = left_alone
         self.did = ""
         """What was changed; empty: nothing fitted yet."""
         self._random = Random(mutation.seed)
@@ -37,7 +39,7 @@ class Mutator:
     def change(self, key: int, version: int, frame: bytes) -> Sequence[bytes] | None:
         """Return what is sent in place of an answer, or None."""
         with self._lock:
-            if self.did or key not in APIS:
+            if self.did or key not in APIS or APIS[key].name in self._left_alone:
                 return None
             changed = self._change(key, version, frame)
             if changed is not None:

@@ -94,13 +94,13 @@ def create_patterns(given: Given) -> Script:
     rows = [_good(given)[0], _prefixed(given)]
     yield from _create(given.version, rows)
     yield _known(given, 2)
-    for kind in (LITERAL, PREFIXED, ANY, MATCH):
-        form = matching(resourceNameFilter=given.name("one"), patternTypeFilter=kind)
+    name = given.name("one")
+    asked = [(kind, name) for kind in (LITERAL, PREFIXED, ANY, MATCH)]
+    for kind, asked_name in (*asked, (MATCH, f"{name}-longer")):
+        # Others may have rights on all names.
+        form = matching(principalFilter=_who(given), patternTypeFilter=kind)
+        form |= {"resourceNameFilter": asked_name}
         yield from ask("DescribeAcls", _NEWEST, form)
-    name = given.name("one") + "-longer"
-    form = matching(resourceNameFilter=name, patternTypeFilter=MATCH)
-    form |= {"principalFilter": _who(given)}
-    yield from ask("DescribeAcls", _NEWEST, form)
 
 
 @secured("acls/create-users", "CreateAcls", versions="all", since=3)

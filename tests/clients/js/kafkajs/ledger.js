@@ -54,6 +54,12 @@ class Ledger {
     return this.written.every((count, key) => count === this.seen[key]);
   }
 
+  // What is not read yet, by key: for who asks why not.
+  get unread() {
+    const keys = this.written.map((count, key) => [key, this.seen[key], count]);
+    return keys.filter(([, seen, count]) => seen < count).map(([key, ...of]) => `${key}: ${of.join(" of ")}`);
+  }
+
   judge({ exactly }) {
     if (this.errors.length > 0) {
       throw new Error(`${this.errors.length} errors, the first: ${this.errors[0]}`);
@@ -101,7 +107,8 @@ async function until(ledger, what, condition) {
       ledger.judge({ exactly: false });
     }
     if (Date.now() > end) {
-      throw new Error(`not so after ${DEADLINE_MS / 1000} s: ${what}`);
+      const unread = ledger.unread.join(", ") || "none";
+      throw new Error(`not so after ${DEADLINE_MS / 1000} s: ${what}; unread keys: ${unread}`);
     }
     await pause(20);
   }

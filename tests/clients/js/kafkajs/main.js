@@ -18,6 +18,8 @@ const kafka = new Kafka({
   retry: { retries: RETRIES, initialRetryTime: 100, maxRetryTime: 1000 },
 });
 
+// A consumer whose broker answers KAFKA_STORAGE_ERROR asks it again until its metadata are so old.
+const METADATA_MAX_AGE_MS = 1000;
 const settings = { idempotent: true, maxInFlightRequests: 1, createPartitioner: Partitioners.DefaultPartitioner };
 
 async function using(client, work) {
@@ -113,7 +115,7 @@ function watch(consumer, ledger) {
 }
 
 async function join(groupId, topic, ledger) {
-  const consumer = kafka.consumer({ groupId, retry: { retries: RETRIES } });
+  const consumer = kafka.consumer({ groupId, retry: { retries: RETRIES }, metadataMaxAge: METADATA_MAX_AGE_MS });
   const member = { consumer, owned: 0, read: 0 };
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => {
     member.owned = (payload.memberAssignment[topic] ?? []).length;
@@ -144,7 +146,8 @@ async function share(groupId, topic, ledger, producer) {
     } finally {
       await second.consumer.disconnect();
     }
-    await until(ledger, "all is read", () => ledger.isRead && first.owned === PARTITIONS);
+    await until(ledger, "the member that is left has all partitions", () => first.owned === PARTITIONS);
+    await until(ledger, "all is read", () => ledger.isRead);
   } finally {
     await first.consumer.disconnect();
   }
@@ -193,7 +196,11 @@ async function group() {
 // Copies source to sink, offsets and records in one transaction, and aborts each third.
 async function transform(ledger, isWritten) {
   const producer = kafka.producer({ ...settings, transactionalId: `${prefix}-transform` });
-  const consumer = kafka.consumer({ groupId: `${prefix}-transformers`, readUncommitted: false });
+  const consumer = kafka.consumer({
+    groupId: `${prefix}-transformers`,
+    readUncommitted: false,
+    metadataMaxAge: METADATA_MAX_AGE_MS,
+  });
   const counts = { begun: 0, aborted: 0, copied: 0 };
   const copy = async ({ topic, partition, messages }) => {
     const transaction = await producer.transaction();
