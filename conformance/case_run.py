@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from conformance.cluster_access import Access
 from conformance.connection import Connection
@@ -199,7 +199,9 @@ class CaseRun:
         return answers
 
     def _note(self, talk: Talk, told: list[dict[str, Any]]) -> None:
-        if talk.is_seen and talk.is_awaited:
+        """Write down what came; of what is only prepared, that it went wrong."""
+        is_wrong = not talk.may_go_wrong and not all(map(_is_fine, told))
+        if talk.is_awaited and (talk.is_seen or is_wrong):
             self.seen.append({"sent": [_words(each) for each in talk.requests], "came": told})
 
     async def _late(self, step: Late) -> list[Answer]:
@@ -363,6 +365,19 @@ def _read(request: Request | Raw, frame: bytes) -> Answer:
 def _is_loading(answers: Sequence[Answer]) -> bool:
     code = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
     return any(each.body.get("errorCode") == code for each in answers)
+
+
+def _is_fine(told: Mapping[str, Any]) -> bool:
+    return "body" in told and not _has_error(told["body"])
+
+
+def _has_error(form: Any) -> bool:
+    if isinstance(form, list):
+        return any(map(_has_error, cast("list[Any]", form)))
+    if not isinstance(form, Mapping):
+        return False
+    fields = cast("Mapping[str, Any]", form)
+    return fields.get("errorCode", 0) != 0 or any(map(_has_error, fields.values()))
 
 
 def _words(request: Request | Raw) -> str:

@@ -92,7 +92,9 @@ class Talk:
     connection: str = ""
     """Talks with the same word, to the same broker, share a connection."""
     is_seen: bool = True
-    """Whether the answers are part of what is compared; a preparation's are not."""
+    """Whether the answers are part of what is compared; a preparation's are if it goes wrong."""
+    may_go_wrong: bool = False
+    """A preparation's, whose answers hang on what nobody knows beforehand."""
     chunk_bytes: int = 0
     """Not 0: the bytes leave in pieces of this size."""
     is_mid_frame: bool = False
@@ -259,8 +261,10 @@ def ask(
     *,
     to: To = 1,
     is_seen: bool = True,
+    may_go_wrong: bool = False,
     who: As | None = None,
 ) -> Generator[Talk, list[Answer], Form]:
     """Ask one thing and return the body of its answer; empty where none came."""
-    answers = yield Talk([Request(api, version, form or {})], to=to, is_seen=is_seen, who=who)
+    request = Request(api, version, form or {})
+    answers = yield Talk([request], to=to, is_seen=is_seen, may_go_wrong=may_go_wrong, who=who)
     return answers[0].body

@@ -89,9 +89,9 @@ NOTES: Final = (
     "kafkajs sends one record at a time here: when a broker refuses its part of a send, kafkajs "
     "resolves the send without what then belongs to a broker that has answered already "
     "(tulios/kafkajs#1303), on any cluster, and sends under way at the same time pass each other.",
-    "A consumer of kafkajs that is answered KAFKA_STORAGE_ERROR asks the same broker again and looks "
-    "for no new leader until its metadata are as old as `metadataMaxAge`, 5 minutes unless it is "
-    "told otherwise (`STALE_METADATA_ERRORS` in its consumerGroup.js), nor does it tell its group "
-    "meanwhile that it lives. Here it is 1 s.",
+    "A consumer of kafkajs that is answered KAFKA_STORAGE_ERROR asks the same broker again and "
+    "looks for no new leader until its metadata are as old as `metadataMaxAge`, 5 minutes unless "
+    "it is told otherwise (`STALE_METADATA_ERRORS` in its consumerGroup.js), nor does it tell its "
+    "group meanwhile that it lives. Here it is 1 s.",
 )
 """What a reader has to know of a client to understand its row."""

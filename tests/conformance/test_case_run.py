@@ -8,8 +8,11 @@ import threading
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from struct import pack, unpack
 from typing import Any
+
+import pytest
 
 from conformance.case_run import QUIET_S, CaseRun
 from conformance.cluster_access import Access, Broker
@@ -21,6 +24,7 @@ Reply = Callable[[int], Sequence[bytes | None]]
 _BODY = encode_body("Heartbeat", "response", 0, {"errorCode": 25})
 LOADING = encode_body("Heartbeat", "response", 0, {"errorCode": 14})
 OTHER = encode_body("Heartbeat", "response", 0, {"errorCode": 27})
+FINE = encode_body("Heartbeat", "response", 0, {"errorCode": 0})
 ANSWER = {"of": 0, "body": {"errorCode": 25}}
 
 
@@ -144,8 +148,28 @@ async def test_what_is_not_looked_at_is_not_written_down_but_told_to_the_case() 
     def unseen(given: Given) -> Script:
         answers.extend((yield Talk([Request("Heartbeat", given.version)], is_seen=False)))
 
-    assert await seen(lambda id_: [framed(id_)], unseen) == []
-    assert [each.body for each in answers] == [{"errorCode": 25}]
+    assert await seen(lambda id_: [framed(id_, FINE)], unseen) == []
+    assert [each.body for each in answers] == [{"errorCode": 0}]
+
+
+@pytest.mark.parametrize(
+    ("reply", "came"),
+    [
+        (lambda id_: [framed(id_)], [ANSWER]),
+        (lambda id_: [framed(id_ + 1, FINE)], [{"of": "nothing that was asked"}]),
+        (lambda _: [None], [{"end": "closed"}]),
+    ],
+)
+async def test_a_preparation_that_goes_wrong_is_written_down_unless_it_may(
+    reply: Reply, came: list[Any]
+) -> None:
+    def prepare(given: Given, *, may_go_wrong: bool = False) -> Script:
+        beat = Request("Heartbeat", given.version)
+        yield Talk([beat], is_seen=False, may_go_wrong=may_go_wrong)
+
+    written = await seen(reply, prepare)
+    assert written[:1] == [{"sent": ["Heartbeat v0"], "came": came}]
+    assert await seen(reply, partial(prepare, may_go_wrong=True)) == written[1:]
 
 
 async def test_a_case_that_cannot_go_on_with_an_answer_stops_there() -> None:
