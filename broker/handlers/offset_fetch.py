@@ -1,7 +1,8 @@
 """Serves: OffsetFetch (9), what groups committed, from their coordinator.
 
 Differs from Kafka: version 0 asks the coordinator, too, where Kafka up to 3.9 asked ZooKeeper. An
-answer waits for commits under way, where Kafka tells what was before them.
+answer waits for commits under way, where Kafka tells what was before them; where they do not end
+(``CommitsUnderWayError``) the code is in each partition, too.
 Versions: 0-10; from 8 on several groups, and version 10 names topics by id (KIP-848).
 """
 
@@ -13,7 +14,8 @@ from itertools import groupby
 from typing import Final
 
 from broker.context import Context
-from broker.core.groups.group_shard import FetchedOffset
+from broker.core.coordination import Decided, Waiter
+from broker.core.groups.group_shard import FetchedOffset, GroupShard
 from broker.handlers import handles
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import ZERO_UUID, TopicPartition
@@ -33,6 +35,18 @@ _SEVERAL_GROUPS_SINCE: Final = 8
 _TOPIC_IDS_SINCE: Final = 10
 
 
+class CommitsUnderWayError(KafkaError):
+    """Commits before a question were not replicated in time, or this broker's role ended.
+
+    It is a code that every client asks again by: some know no other one in this answer, and
+    aiokafka looks for it in partitions alone.
+    """
+
+    def __init__(self, code: ErrorCode) -> None:
+        is_moved = code is ErrorCode.NOT_COORDINATOR
+        super().__init__(code if is_moved else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+
+
 def refuse(request: OffsetFetchRequest, version: int, error: KafkaError) -> OffsetFetchResponse:
     """Put the code where the version has one: into partitions, at the top, into groups."""
     if version >= _SEVERAL_GROUPS_SINCE:
@@ -42,10 +56,11 @@ def refuse(request: OffsetFetchRequest, version: int, error: KafkaError) -> Offs
                 for group in request.groups
             ]
         )
-    if version >= _GROUP_ERRORS_SINCE:
-        return OffsetFetchResponse(error_code=error.code, topics=[])
     failed = [FetchedOffset(tp, error_code=error.code) for tp in _asked(request) or ()]
-    return OffsetFetchResponse(topics=_topics(failed))
+    if version < _GROUP_ERRORS_SINCE:
+        return OffsetFetchResponse(topics=_topics(failed))
+    topics = _topics(failed) if isinstance(error, CommitsUnderWayError) else []
+    return OffsetFetchResponse(error_code=error.code, topics=topics)
 
 
 @handles(OffsetFetchRequest, "0-10", refuse=refuse)
@@ -79,17 +94,25 @@ async def _fetch(
     group: OffsetFetchRequestGroup | None = None,
 ) -> list[FetchedOffset]:
     member_id, member_epoch = (group.member_id, group.member_epoch) if group else (None, -1)
-    return await context.groups.ask(
-        group_id,
-        lambda shard, waiter, _now_ms, _wall_ms: shard.fetch(
+    is_decided = False
+
+    def decide(shard: GroupShard, waiter: Waiter, _now_ms: int, _wall_ms: int) -> Decided:
+        nonlocal is_decided
+        decided = shard.fetch(
             waiter,
             group_id,
             tps,
             require_stable=request.require_stable,
             member_id=member_id,
             member_epoch=member_epoch,
-        ),
-    )
+        )
+        is_decided = True
+        return decided
+
+    try:
+        return await context.groups.ask(group_id, decide)
+    except KafkaError as error:
+        raise CommitsUnderWayError(error.code) if is_decided else error from None
 
 
 def _topics(found: Iterable[FetchedOffset]) -> list[OffsetFetchResponseTopic]:

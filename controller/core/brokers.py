@@ -24,6 +24,7 @@ from controller.core.state import Broker, Endpoint
 from controller.core.step import Step
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_EPOCH, TopicPartition
+from protocol.messages.journal import ask_for_replicas
 from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
@@ -78,19 +79,21 @@ def heartbeat(step: Step, event: RequestArrived) -> None:
         step.answer(event.token, BrokerHeartbeatResponse(error_code=ErrorCode.STALE_BROKER_EPOCH))
         return
     reports.note_report(step, request.broker_id, request)
-    _follow_requests(step, broker, request)
+    has_to_tell = broker.is_fenced and not reports.is_learned(step, request.broker_id)
+    if not has_to_tell:
+        _follow_requests(step, broker, request)
     if step.state.is_reachable(request.broker_id):
         step.run.last_seen_ms[request.broker_id] = step.now_ms
     log_dir_reports.log_dirs_told(step, request)
     should_shut_down = request.want_shut_down and _may_stop(step, request.broker_id)
-    step.answer(
-        event.token,
-        BrokerHeartbeatResponse(
-            is_caught_up=True,
-            is_fenced=not step.state.is_reachable(request.broker_id),
-            should_shut_down=should_shut_down,
-        ),
+    answer = BrokerHeartbeatResponse(
+        is_caught_up=True,
+        is_fenced=not step.state.is_reachable(request.broker_id),
+        should_shut_down=should_shut_down,
     )
+    if has_to_tell:
+        ask_for_replicas(answer)
+    step.answer(event.token, answer)
 
 
 def controlled_shutdown(step: Step, event: RequestArrived) -> None:

@@ -49,13 +49,20 @@ class Claim(NamedTuple):
 
 
 def is_ahead(state: ClusterState, report: JournalReport) -> bool:
-    """Tell whether a broker has heard of decisions that this journal does not have."""
+    """Tell whether a broker has heard of decisions that this journal does not have.
+
+    Also of those behind which a later epoch began because another broker had heard of them.
+    """
     if bytes(report.journal_id) != state.journal_id:
         return False
-    if report.controller_epoch > state.controller_epoch:
-        return True
+    is_later = report.controller_epoch > state.controller_epoch
+    return is_later or report.journal_number > _shared_number(state, report)
+
+
+def _shared_number(state: ClusterState, report: JournalReport) -> int:
+    """Return the last decision of this journal that a broker of it may have heard of, too."""
     later = [n for epoch, n in state.epoch_starts.items() if epoch > report.controller_epoch]
-    return report.journal_number > min(later, default=state.journal_number)
+    return min(later, default=state.journal_number)
 
 
 def newer_reports(state: ClusterState, reports: Reports) -> Reports:
@@ -101,6 +108,20 @@ def begin_epoch_above(step: Step, newer: Reports) -> int:
     return lost
 
 
+def go_above(step: Step, newer: Reports) -> None:
+    """Do the same for a broker that comes late, unless this epoch is above it already."""
+    state = step.state
+    is_above = all(
+        report.controller_epoch < state.controller_epoch
+        and report.journal_number <= state.journal_number
+        for report in newer.values()
+    )
+    if is_above:
+        _say(step, newer)
+    else:
+        begin_epoch_above(step, newer)
+
+
 def _begin_epoch(step: Step, reports: Iterable[JournalReport]) -> None:
     """Begin a controller epoch above every one that the journal, or a broker, has heard of."""
     state = step.state
@@ -119,8 +140,8 @@ def _say(step: Step, newer: Reports) -> None:
             step.warn(f"broker {broker_id} has data of another journal; that was accepted")
             continue
         step.warn(
-            f"the journal is behind: it ends with decision {state.journal_number} of controller "
-            f"epoch {state.controller_epoch}, and broker {broker_id} has heard of decision "
+            f"the journal is behind: it lacks what came after decision "
+            f"{_shared_number(state, report)}, and broker {broker_id} has heard of decision "
             f"{report.journal_number} of controller epoch {report.controller_epoch}; it was "
             "restored from a copy, or its end is damaged. What is newer is learned from brokers"
         )
@@ -147,8 +168,10 @@ def learn(step: Step, reports: Reports, lost: int) -> list[TopicPartition]:
         lost: what ``begin_epoch_above`` returned.
     """
     claims = _claims(reports)
-    _forget_topics_made_anew(step, claims)
+    if not step.run.hearing_is_over:  # What is served since then is not forgotten.
+        _forget_topics_made_anew(step, claims)
     changed = _newer_leaderships(step, claims)
+    changed.update(_without_who_has_no_log(step, reports, claims, changed))
     _take_assignments(step, claims, changed)
     if not step.run.hearing_is_over:
         changed.update(_gone_since(step, reports, claims, lost))
@@ -184,6 +207,11 @@ def _forget_topics_made_anew(step: Step, claims: Mapping[TopicPartition, Sequenc
 def _newer_leaderships(
     step: Step, claims: Mapping[TopicPartition, Sequence[Claim]]
 ) -> dict[TopicPartition, Partition]:
+    """Return what claims make of partitions.
+
+    Once this controller acts, a leader that is online stays, and one that comes late is elected
+    when it is live.
+    """
     changed: dict[TopicPartition, Partition] = {}
     for tp, told in claims.items():
         partition = step.state.find(tp)
@@ -191,11 +219,40 @@ def _newer_leaderships(
             continue
         topic_id = step.state.topics[tp.topic].topic_id
         own = [claim for claim in told if claim.topic_id in (topic_id, ZERO_UUID)]
-        is_led = step.run.hearing_is_over and step.state.is_replica_online(tp, partition.leader)
+        is_late = step.run.hearing_is_over
+        is_led = is_late and step.state.is_replica_online(tp, partition.leader)
         newer = _above(partition, own) if is_led else _newer(partition, own)
         if newer != partition:
-            changed[tp] = newer
+            is_away = is_late and not step.state.is_replica_online(tp, newer.leader)
+            changed[tp] = replace(newer, leader=NO_LEADER) if is_away else newer
     return changed
+
+
+def _without_who_has_no_log(
+    step: Step,
+    reports: Reports,
+    claims: Mapping[TopicPartition, Sequence[Claim]],
+    changed: Mapping[TopicPartition, Partition],
+) -> dict[TopicPartition, Partition]:
+    """Return partitions whose Isr has brokers that tell of no such replica, without those.
+
+    They are replicas no more, or their log is lost: who is elected of them serves an empty one.
+    Where nobody else is in the Isr it stays.
+    """
+    found: dict[TopicPartition, Partition] = {}
+    for tp in step.state.partitions():
+        partition = changed.get(tp, step.state.partition(tp))
+        holders = {claim.broker_id for claim in claims.get(tp, ())}
+        isr = tuple(
+            member
+            for member in partition.isr
+            if member in holders or not _has_told(reports, member)
+        )
+        if partition.has_leadership and isr and isr != tuple(partition.isr):
+            leader = partition.leader if partition.leader in isr else NO_LEADER
+            epoch = partition.leader_epoch + (tp not in changed)
+            found[tp] = replace(partition, leader=leader, isr=isr, leader_epoch=epoch)
+    return found
 
 
 def _gone_since(
@@ -212,11 +269,16 @@ def _gone_since(
     found: dict[TopicPartition, Partition] = {}
     for tp in step.state.partitions():
         partition = step.state.partition(tp)
-        are_heard = all(replica in reports for replica in partition.replicas)
+        are_heard = all(_has_told(reports, replica) for replica in partition.replicas)
         if partition.has_leadership and tp not in claims and are_heard:
             epoch = partition.leader_epoch + lost * _LEADER_EPOCHS_MAX
             found[tp] = replace(partition, leader_epoch=epoch)
     return found
+
+
+def _has_told(reports: Reports, broker_id: int) -> bool:
+    """Tell whether a broker has said which replicas it has."""
+    return broker_id in reports and reports[broker_id].topics is not None
 
 
 def _newer(partition: Partition, claims: Sequence[Claim]) -> Partition:
@@ -277,6 +339,8 @@ def _take_assignments(
 ) -> None:
     """Take over reassignments that the newest claims know of."""
     for tp, partition in changed.items():
+        if tp not in claims:
+            continue
         replica = max(claims[tp], key=lambda claim: claim.age).replica
         after = (
             tuple(replica.replicas),

@@ -55,12 +55,12 @@ class ControllerStarted:
     """The number of the decision before this one, or a higher one that it goes on from."""
 
     def apply(self, state: ClusterState) -> None:
-        """Set all three, and remember where the epoch began."""
+        """Set all three, and remember with which decision the journal ended before."""
         assert self.controller_epoch >= state.controller_epoch
         state.cluster_id = self.cluster_id
         state.controller_epoch = self.controller_epoch
-        state.journal_number = max(state.journal_number, self.journal_number)
         state.epoch_starts[self.controller_epoch] = state.journal_number
+        state.journal_number = max(state.journal_number, self.journal_number)
         for epoch in sorted(state.epoch_starts)[:-EPOCH_STARTS_MAX]:
             del state.epoch_starts[epoch]
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from controller.core import catch_up, unknown_replicas
+from controller.core import catch_up, startup, unknown_replicas
 from controller.core.effects import End
+from controller.core.partition_moves import elect_leaderless
 from controller.core.records import ProducerIdsAllocated
 from controller.core.step import Step
 from protocol.errors import ErrorCode, KafkaError
@@ -81,13 +82,38 @@ def learn_late(step: Step, broker_id: int) -> None:
         return
     newer = catch_up.newer_reports(step.state, {broker_id: report})
     if newer:
-        lost = catch_up.begin_epoch_above(step, newer)
-        changed = catch_up.learn(step, newer, lost)
-        batch = step.new_batch()
-        for tp in changed:
-            batch.add_leader_and_isr(step.state.partition(tp).replicas, tp, is_new=False)
-        step.send_batch(batch)
+        catch_up.go_above(step, newer)
+        _learn(step, newer)
     unknown_replicas.note(step, {broker_id: report})
     if step.state.is_reachable(broker_id):
         unknown_replicas.tell(step, (broker_id,))
     report.topics = ()
+
+
+def is_learned(step: Step, broker_id: int) -> bool:
+    """Take over what a broker knows that comes back without registering anew.
+
+    False: it has to tell its replicas first; by its next heartbeat it does.
+    """
+    known = {broker_id: step.run.reports[broker_id]}
+    newer = catch_up.newer_reports(step.state, known)
+    if newer and broker_id not in step.run.unlearned:
+        step.run.unlearned[broker_id] = None
+        catch_up.go_above(step, newer)
+    if broker_id in step.run.unlearned and known[broker_id].topics is not None:
+        del step.run.unlearned[broker_id]
+        _learn(step, known)
+        unknown_replicas.note(step, known)
+        known[broker_id].topics = ()
+    return broker_id not in step.run.unlearned
+
+
+def _learn(step: Step, reports: catch_up.Reports) -> None:
+    """Learn, elect who leads by what is known now, and tell the replicas of what has changed."""
+    changed = catch_up.learn(step, reports, lost=0)
+    startup.set_phases(step, changed)
+    elect_leaderless(step)
+    batch = step.new_batch()
+    for tp in changed:
+        batch.add_leader_and_isr(step.state.partition(tp).replicas, tp, is_new=False)
+    step.send_batch(batch)

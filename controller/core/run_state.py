@@ -115,6 +115,8 @@ class RunState:
     """None: it is over."""
     reports: dict[int, JournalReport] = field(default_factory=dict[int, JournalReport])
     """Broker id -> the last it reported of the journal since the start."""
+    unlearned: dict[int, None] = field(default_factory=dict[int, None])
+    """Fenced brokers that heard of what the journal lacks and have not told their replicas yet."""
     hearing_is_over: bool = False
     """Whether the controller acts."""
     is_new_journal: bool = False

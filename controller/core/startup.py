@@ -8,6 +8,8 @@ a broker is told first is what it opens to clients with.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from controller.core import deletion, reassignment, removals
 from controller.core.partition_moves import elect_leaderless
 from controller.core.phases import PartitionPhase, ReplicaPhase
@@ -34,6 +36,20 @@ def controller_started(step: Step) -> None:
     reassignment.resume(step, list(step.state.reassigning))
     deletion.resume(step)
     schedule_first_balance(step)
+
+
+def set_phases(step: Step, tps: Iterable[TopicPartition]) -> None:
+    """Set the phases of partitions that became others while this controller acts."""
+    for tp in tps:
+        partition = step.state.partition(tp)
+        for broker_id in list(step.run.replica_phases.get(tp, ())):
+            if broker_id not in partition.replicas:
+                step.run.set_replica_phase(tp, broker_id, ReplicaPhase.NON_EXISTENT)
+        for broker_id in partition.replicas:
+            is_online = step.state.is_replica_online(tp, broker_id)
+            phase = ReplicaPhase.ONLINE if is_online else ReplicaPhase.OFFLINE
+            step.run.set_replica_phase(tp, broker_id, phase)
+        step.run.set_phase(tp, _phase(step, tp, partition))
 
 
 def _hold_deletions(step: Step) -> None:

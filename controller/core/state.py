@@ -140,7 +140,11 @@ class ClusterState:
     journal_id: bytes = b""
     """Which journal this is; a copy of it has the same."""
     epoch_starts: dict[int, int] = field(default_factory=dict[int, int])
-    """Controller epoch -> the journal number that it began behind; the newest epochs."""
+    """Controller epoch -> the last decision of this journal before it; the newest epochs.
+
+    The epoch's own decisions may have higher numbers than the next one: others may have heard of
+    more, which this journal has lost.
+    """
     next_broker_epoch: int = 1
     next_producer_id: int = 0
     brokers: dict[int, Broker] = field(default_factory=dict[int, Broker])

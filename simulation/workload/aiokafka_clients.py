@@ -46,6 +46,7 @@ from simulation.core.payload import (
 from simulation.workload.aiokafka_start import ended, error_name, started
 from simulation.workload.consumer import ConsumerSettings
 from simulation.workload.fetch_pace import pace_fetches
+from simulation.workload.group_errors import hear_group_errors
 from simulation.workload.metadata_pace import pace_metadata
 from simulation.workload.pause import pause
 from simulation.workload.position_reset import PositionReset
@@ -316,6 +317,7 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
         client, backoff_ms = consumer._client, self._settings.retry_backoff_ms  # noqa: SLF001
         pace_metadata(client, backoff_ms)
         pace_fetches(client, backoff_ms)
+        hear_group_errors(client)
         return consumer
 
     async def _poll(self, consumer: Any) -> list[Read]:

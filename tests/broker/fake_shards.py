@@ -20,6 +20,8 @@ class FakeShards(Generic[ShardT]):
     def __init__(self, topic: str, shard: ShardT) -> None:
         self.shard = shard
         self.error: KafkaError | None = None
+        self.late_error: KafkaError | None = None
+        """After the shard has decided: what it decided is not replicated."""
         self.effects: list[Any] = []
         self.ended: list[tuple[TopicPartition, int, bool]] = []
         self._topic = topic
@@ -35,6 +37,8 @@ class FakeShards(Generic[ShardT]):
         answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append(answered)
         decided = decide(self.shard, len(self._waiting) - 1, 0, WALL_MS)
+        if self.late_error is not None:
+            raise self.late_error
         self.effects += decided.effects
         for answer in decided.answers:
             self._waiting[answer.waiter].set_result(answer.response)

@@ -93,5 +93,9 @@ NOTES: Final = (
     "looks for no new leader until its metadata are as old as `metadataMaxAge`, 5 minutes unless "
     "it is told otherwise (`STALE_METADATA_ERRORS` in its consumerGroup.js), nor does it tell its "
     "group meanwhile that it lives. Here it is 1 s.",
+    "aiokafka 0.14 asks by OffsetFetch v3 and looks for errors in partitions alone: what an answer "
+    "has at its top, as COORDINATOR_LOAD_IN_PROGRESS, it takes for no committed offset, and its "
+    "consumer goes on by `auto_offset_reset`, on any cluster "
+    "(`_do_fetch_commit_offsets` in its group_coordinator.py).",
 )
 """What a reader has to know of a client to understand its row."""

@@ -15,10 +15,11 @@ from controller.core.state import Broker, ClusterState
 from controller.core.step import Step
 from protocol.errors import ErrorCode
 from protocol.ids import NO_EPOCH, TopicPartition
-from protocol.messages.journal import is_other_journal, report_of
+from protocol.messages.journal import JournalReport, asks_for_replicas, is_other_journal, report_of
 from protocol.messages.lifecycle import BrokerHeartbeatRequest, BrokerRegistrationRequest
 from simulation.contracts.contract import Broken, of_function
 from simulation.contracts.controller.cluster_facts import alive, leaves, partitions, working
+from simulation.contracts.controller.first_hearing import journal_of
 from simulation.contracts.controller.told import answer_of
 
 Check = Generator[None, None, Broken]
@@ -105,25 +106,32 @@ def _is_second(state: ClusterState, request: BrokerRegistrationRequest, dirs: li
 
 @of_function(brokers.heartbeat)
 def heartbeat(step: Step, event: RequestArrived) -> Check:
-    """A heartbeat keeps a broker alive, brings it in, or lets it go; what it says is known then."""
+    """A heartbeat keeps a broker alive, brings it in, or lets it go; what it says is known then.
+
+    Who heard of what the journal lacks is brought in once it has told its replicas.
+    """
     request: BrokerHeartbeatRequest = event.request
     state, broker_id = step.state, request.broker_id
     known, count = state.brokers.get(broker_id), len(step.records)
     is_current = known is not None and known.broker_epoch == request.broker_epoch
     leads = [tp for tp in _replicated(state) if _leads_alone(state, tp, broker_id)]
+    report = report_of(request) or JournalReport(topics=())
+    is_news = broker_id in step.run.unlearned or journal_of(state).lacks(report)
     yield
     answer = answer_of(step, event.token)
     if known is None or not is_current:
         is_refused = answer.error_code == ErrorCode.STALE_BROKER_EPOCH
         return None if is_refused and len(step.records) == count else f"{request} of {known}"
     after = state.brokers[broker_id]
-    wanted = known.is_fenced
+    has_to_tell = known.is_fenced and is_news and report.topics is None
+    if asks_for_replicas(answer) is not has_to_tell:
+        return f"{known} told {report}, and is answered {answer}"
     if request.want_shut_down:
         wanted = known.is_fenced or not leads
     elif request.want_fence:
         wanted = True
     else:
-        wanted = False
+        wanted = has_to_tell
     if after.is_fenced is not wanted:
         return f"{request}: {known} becomes {after}, it leads {leads}"
     said = (answer.error_code, answer.is_fenced, answer.should_shut_down, answer.is_caught_up)

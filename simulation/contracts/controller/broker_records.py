@@ -44,13 +44,14 @@ Check = Generator[None, None, Broken]
 def controller_started(record: ControllerStarted, state: ClusterState) -> Check:
     """A new controller epoch begins behind all decisions; the newest beginnings are remembered."""
     number = max(record.journal_number, state.journal_number)
-    starts = {**state.epoch_starts, record.controller_epoch: number}
+    ended = state.journal_number
+    starts = {**state.epoch_starts, record.controller_epoch: ended}
     forgotten = sorted(starts, reverse=True)[EPOCH_STARTS_MAX:]
     wanted: Facts = {
         ("cluster_id",): record.cluster_id,
         ("controller_epoch",): record.controller_epoch,
         ("journal_number",): number,
-        ("epoch_starts", record.controller_epoch): number,
+        ("epoch_starts", record.controller_epoch): ended,
         **{("epoch_starts", each): GONE for each in forgotten},
     }
     return (yield from exactly(state, wanted))

@@ -26,7 +26,7 @@ from simulation.contracts.controller.cluster_facts import alive, partitions
 Reports = Mapping[int, JournalReport]
 
 
-class _Journal(NamedTuple):
+class Journal(NamedTuple):
     """How far a journal is, before the epoch of this controller begins."""
 
     journal_id: bytes
@@ -45,8 +45,9 @@ class _Journal(NamedTuple):
         return report.controller_epoch > self.controller_epoch or report.journal_number > end
 
 
-def _journal(state: ClusterState) -> _Journal:
-    return _Journal(
+def journal_of(state: ClusterState) -> Journal:
+    """Return how far the journal is now."""
+    return Journal(
         state.journal_id, state.controller_epoch, state.journal_number, dict(state.epoch_starts)
     )
 
@@ -56,7 +57,7 @@ def take(
     step: Step, heard: Hearing, event: RequestArrived
 ) -> Generator[None, list[RequestArrived], Broken]:
     """A controller acts once all are heard; with their replicas, where its journal is behind."""
-    journal, awaited = _journal(step.state), list(heard.awaited)
+    journal, awaited = journal_of(step.state), list(heard.awaited)
     before = dict(step.run.reports)
     told = {each for each, report in before.items() if report.topics is not None}
     yield
@@ -153,6 +154,9 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
     claims = list(_claims(reports))
     gone = [] if step.run.hearing_is_over else _gone(step.state, reports)
     yield
+    for tp, one, _ in partitions(step.state):
+        if one.leader_epoch > NO_EPOCH and (empty := _without_log(one, tp, reports)):
+            return f"{empty} may be elected for {tp}, and have no log of it"
     for tp in gone:
         one = step.state.find(tp)
         if one is not None and one.leader_epoch < epochs[tp] + lost:
@@ -175,11 +179,24 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
 def _gone(state: ClusterState, reports: Reports) -> list[TopicPartition]:
     """Return what had a leader, and none of its replicas tells of."""
     told = [tp for tp, _, _ in _claims(reports)]
+    telling = {broker_id for broker_id, report in reports.items() if report.topics is not None}
     return [
         tp
         for tp, one, _ in partitions(state)
-        if one.leader_epoch > NO_EPOCH and tp not in told and set(one.replicas) <= set(reports)
+        if one.leader_epoch > NO_EPOCH and tp not in told and set(one.replicas) <= telling
     ]
+
+
+def _without_log(one: Partition, tp: TopicPartition, reports: Reports) -> list[int]:
+    """Return members of the Isr that tell of no such replica, where there are other ones."""
+    found = [
+        member
+        for member in one.isr
+        if member in reports
+        and reports[member].topics is not None
+        and tp not in [each for each, _, _ in _claims({member: reports[member]})]
+    ]
+    return found if len(found) < len(one.isr) else []
 
 
 @of_function(unknown_replicas.first_leader_epoch)

@@ -100,6 +100,23 @@ async def test_a_group_s_error_is_where_the_version_has_a_place_for_it(
         assert [(g.error_code, list(g.topics)) for g in response.groups] == [(16, [])]
 
 
+@pytest.mark.parametrize(
+    ("code", "told"), [(ErrorCode.COORDINATOR_NOT_AVAILABLE, 14), (ErrorCode.NOT_COORDINATOR, 16)]
+)
+@pytest.mark.parametrize("version", range(11))
+async def test_commits_that_do_not_end_are_told_so_that_every_client_asks_again(
+    broker: FakeBroker, version: int, code: ErrorCode, told: int
+):
+    """aiokafka looks for an error in partitions alone, and took it for no offset (seed 784205)."""
+    broker.groups.late_error = KafkaError(code)
+    response = await broker.ask(fetching(version, 0, 1), version)
+    if version >= 8:
+        assert [(g.error_code, list(g.topics)) for g in response.groups] == [(told, [])]
+        return
+    assert [row[2:] for row in rows(response, version)] == [(-1, "", told)] * 2
+    assert version < 2 or response.error_code == told
+
+
 async def test_each_of_several_groups_is_answered_by_itself(committed: FakeBroker):
     request = fetching(9, 0)
     others = OffsetFetchRequestGroup(group_id="others", topics=None)

@@ -69,16 +69,23 @@ def learned(cluster: Cluster, reports: dict[int, JournalReport]) -> list[str]:
 
 @pytest.mark.parametrize(
     ("epoch", "number", "is_ahead"),
-    [(3, 50, False), (3, 51, True), (4, 50, False), (5, 0, True), (2, 30, False), (4, 999, True)],
+    [(3, 50, False), (3, 51, True), (4, 50, False), (5, 0, True), (2, 20, False), (4, 999, True)],
 )
 def test_a_journal_is_behind_when_a_broker_heard_more(
     epoch: int, number: int, is_ahead: bool
 ) -> None:
     state = cluster_of().state
     report = JournalReport(journal_id=JOURNAL, controller_epoch=epoch, journal_number=number)
-    assert state.epoch_starts == {3: 50, 4: 50}
+    assert state.epoch_starts == {3: 20, 4: 50}
 
     assert catch_up.is_ahead(state, report) is is_ahead
+
+
+def test_what_an_epoch_began_above_is_news_still_to_this_journal() -> None:
+    """It ended with decision 20, another broker had heard of 50 (seed 785104)."""
+    state = cluster_of().state
+    late = JournalReport(journal_id=JOURNAL, controller_epoch=2, journal_number=50)
+    assert catch_up.is_ahead(state, late)
 
 
 def test_a_broker_of_another_journal_is_never_ahead_of_this_one() -> None:
@@ -140,6 +147,33 @@ def test_a_follower_that_was_told_of_no_isr_speaks_for_its_leader_alone(
     assert told(cluster, b2=led(leader, (6, 12), ())) == ["orders-0"]
     after = cluster.partition("orders-0")
     assert (after.leader, after.leader_epoch, after.isr) == (leader, 7, isr)
+
+
+def test_who_tells_of_no_log_is_not_in_the_isr_of_who_has_not_been_heard() -> None:
+    """It is a replica no more, and was elected with an empty log (seed 785104)."""
+    cluster = cluster_of()
+    assert learned(cluster, {2: JournalReport(journal_id=JOURNAL, topics=[])}) == ["orders-0"]
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.leader_epoch, after.isr) == (1, 5, (1,))
+
+
+def test_a_leader_that_tells_of_no_log_leads_no_more() -> None:
+    cluster = cluster_of()
+    learned(cluster, {1: JournalReport(journal_id=JOURNAL, topics=[])})
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.leader_epoch, after.isr) == (NO_LEADER, 5, (2,))
+
+
+def test_who_did_not_say_which_replicas_it_has_stays() -> None:
+    silent = JournalReport(journal_id=JOURNAL, topics=None)
+    assert learned(cluster_of(), {1: silent, 2: silent}) == []
+
+
+def test_an_isr_is_never_empty() -> None:
+    cluster = cluster_of()
+    nothing = JournalReport(journal_id=JOURNAL, topics=[])
+    learned(cluster, {1: nothing, 2: nothing})
+    assert cluster.partition("orders-0").isr == (1, 2)
 
 
 def test_logs_say_nothing_while_one_of_them_was_not_heard_of() -> None:

@@ -10,16 +10,17 @@ from controller.core.events import RequestArrived
 from controller.core.reports import PRODUCER_IDS_GAP
 from controller.core.settings import Settings
 from protocol.errors import ErrorCode
-from protocol.messages.journal import JournalReport, put_report
+from protocol.ids import NO_LEADER
+from protocol.messages.journal import JournalReport, asks_for_replicas, put_report
 from protocol.messages.lifecycle import BrokerRegistrationRequest, Listener
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
-from tests.controller.core.cluster import CLUSTER_ID, Cluster, log_dir, settings, three_brokers
+from tests.controller.core.cluster import CLUSTER_ID, Cluster, log_dir, settings, three_brokers, tp
 from tests.controller.core.heard import heartbeat, led, reported
 
 OTHER = bytes([8]) * 16
 
 
-def registration(broker_id: int, report: JournalReport) -> BrokerRegistrationRequest:
+def registration(broker_id: int, report: JournalReport | None = None) -> BrokerRegistrationRequest:
     request = BrokerRegistrationRequest(
         broker_id=broker_id,
         cluster_id=CLUSTER_ID,
@@ -27,7 +28,8 @@ def registration(broker_id: int, report: JournalReport) -> BrokerRegistrationReq
         listeners=[Listener(name="PLAINTEXT", host="h", port=9092, security_protocol=0)],
         log_dirs=[log_dir(broker_id, 1), log_dir(broker_id, 2)],
     )
-    put_report(request, report)
+    if report is not None:
+        put_report(request, report)
     return request
 
 
@@ -102,6 +104,56 @@ def test_a_broker_that_comes_late_is_learned_from_and_a_leader_that_is_live_stay
     assert after.leader_epoch == before.leader_epoch + 6
     assert cluster.state.controller_epoch == epoch + 5
     assert {1, 2} <= set(cluster.take())
+
+
+def test_a_leader_that_comes_late_with_other_replicas_is_elected_once_it_is_live() -> None:
+    cluster = three_brokers()
+    cluster.create("orders", [1, 2])
+    cluster.expire(1, 2)
+    before = cluster.partition("orders-0")
+    assert before.leader == NO_LEADER
+    topic = reported("orders", led(3, (before.leader_epoch + 5, 9), (3,), replicas=(3,)))
+    topic.topic_id = cluster.state.topics["orders"].topic_id
+    report = JournalReport(
+        journal_id=cluster.state.journal_id,
+        controller_epoch=cluster.state.controller_epoch + 4,
+        journal_number=9000,
+        topics=[topic],
+    )
+    cluster.ask(registration(3, report), 4)
+
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.isr, after.replicas) == (NO_LEADER, (3,), (3,))
+    assert after.leader_epoch == before.leader_epoch + 6
+    assert list(cluster.machine.run.replica_phases[tp("orders-0")]) == [3]
+    cluster.ask(heartbeat(cluster.state, 3), 2)
+    assert cluster.partition("orders-0").leader == 3
+
+
+def test_a_broker_that_was_not_heard_tells_its_replicas_before_it_is_taken_in_again() -> None:
+    """It led in the same epoch as another one: nobody asked it (after seed 785104)."""
+    cluster = three_brokers()
+    cluster.create("orders", [3])
+    cluster.expire(3)
+    state = cluster.state
+    before = cluster.partition("orders-0")
+    told = JournalReport(
+        journal_id=state.journal_id,
+        controller_epoch=state.controller_epoch,
+        journal_number=state.journal_number + 5,
+    )
+    token = cluster.ask(heartbeat(state, 3, told), 2)
+    assert cluster.answers[token].is_fenced
+    assert asks_for_replicas(cluster.answers[token])
+
+    topic = reported("orders", led(3, (before.leader_epoch + 5, 9), (3,), replicas=(3,)))
+    topic.topic_id = state.topics["orders"].topic_id
+    # It has heard of this controller since, by the answer.
+    known = replace(told, journal_number=state.journal_number, topics=[topic])
+    token = cluster.ask(heartbeat(state, 3, known), 2)
+    assert not cluster.answers[token].is_fenced
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.leader_epoch) == (3, before.leader_epoch + 7)
 
 
 def accepting() -> Settings:
