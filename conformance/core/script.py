@@ -261,10 +261,8 @@ def ask(
     *,
     to: To = 1,
     is_seen: bool = True,
-    may_go_wrong: bool = False,
     who: As | None = None,
 ) -> Generator[Talk, list[Answer], Form]:
     """Ask one thing and return the body of its answer; empty where none came."""
-    request = Request(api, version, form or {})
-    answers = yield Talk([request], to=to, is_seen=is_seen, may_go_wrong=may_go_wrong, who=who)
+    answers = yield Talk([Request(api, version, form or {})], to=to, is_seen=is_seen, who=who)
     return answers[0].body

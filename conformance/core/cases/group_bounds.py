@@ -58,8 +58,8 @@ def _joined_briefly(given: Given, group: str, session_ms: int, rebalance_ms: int
         answer = yield from ask("JoinGroup", given.version, form, to=Coordinator(group))
     rows = [{"memberId": answer.get("memberId", "")}]
     gone = {"groupId": group, "members": rows}
-    to = Coordinator(group)
-    yield from ask("LeaveGroup", 3, gone, to=to, is_seen=False, may_go_wrong=True)
+    leaves = Request("LeaveGroup", 3, gone)
+    yield Talk([leaves], to=Coordinator(group), is_seen=False, may_go_wrong=True)
 
 
 @case("groups/join-odd", "JoinGroup", versions="all")

@@ -249,10 +249,9 @@ def not_coordinator(given: Given) -> Script:
     form = {"groupId": given.name("group"), "generationId": 1, "memberId": "nobody"}
     found: dict[int, int] = {}
     for to in range(1, 1 + len(given.brokers)):
-        answer = yield from ask(
-            "Heartbeat", given.version, form, to=to, is_seen=False, may_go_wrong=True
-        )
-        code = answer.get("errorCode", -1)
+        beat = Request("Heartbeat", given.version, form)
+        (answer,) = yield Talk([beat], to=to, is_seen=False, may_go_wrong=True)
+        code = answer.body.get("errorCode", -1)
         found[code] = found.get(code, 0) + 1
     others = len(given.brokers) - 1
     wanted = {ErrorCode.NOT_COORDINATOR: others, ErrorCode.UNKNOWN_MEMBER_ID: 1}
