@@ -17,7 +17,16 @@ from conformance.core.cases.members import (
     sync_form,
 )
 from conformance.core.catalogue import case
-from conformance.core.script import Coordinator, Form, Given, NewTopic, Script, ask
+from conformance.core.script import (
+    Coordinator,
+    Form,
+    Given,
+    NewTopic,
+    Request,
+    Script,
+    Talk,
+    ask,
+)
 from protocol.errors import ErrorCode
 
 
