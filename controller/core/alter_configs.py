@@ -89,8 +89,10 @@ def change_broker_configs(step: Step, name: str, changes: Mapping[str, str | Non
     step.change(BrokerConfigsChanged(name, changed))
     who = "all brokers" if name == ALL_BROKERS else f"broker {name}"
     step.note(f"configs of {who} changed: {_listed(changed)}")
-    told = [b for b in step.state.reachable_brokers() if name in (ALL_BROKERS, str(b))]
-    step.send_changed_configs(told)
+    meant = [b for b in step.state.brokers if name in (ALL_BROKERS, str(b))]
+    step.send_changed_configs([b for b in meant if step.state.is_reachable(b)])
+    away = [b for b in meant if not step.state.is_reachable(b)]
+    step.run.unheard_configs.update(dict.fromkeys(away))
     _elect_unclean(step, changed)
 
 

@@ -67,7 +67,7 @@ def raise_log_start(log: LogPositions, offset: int) -> Generator[None, RaisedSta
 def become_leader(
     partition: Partition, state: Leadership, *, now_ms: int
 ) -> Generator[None, EpochsToWrite, Broken]:
-    """A leader holds what it was told, and its high watermark does not fall."""
+    """A leader holds what it was told, and has committed what all have."""
     committed = partition.high_watermark
     yield
     told = (state.leader_epoch, tuple(state.isr), state.partition_epoch)
@@ -77,9 +77,8 @@ def become_leader(
     assigned = set(state.replicas) - {partition.broker_id}
     if set(partition.followers) != assigned:
         return f"followers {sorted(partition.followers)}, assigned {sorted(assigned)}"
-    if partition.high_watermark < committed:
-        return f"the high watermark falls from {committed} to {partition.high_watermark}"
-    return None
+    rose = partition.high_watermark > committed
+    return _committed(partition, committed, now_ms, 0, rose=rose)
 
 
 @of_method(Partition, "become_leader")
@@ -262,8 +261,8 @@ def _committed(
         is_joining = follower.log_end_offset >= 0 and has_caught_up and partition.is_alive(replica)
         if replica in partition.isr.maximal or is_joining:
             wanted.append(follower.log_end_offset)
-    if after > max(before, min(wanted)):
-        return f"it rises from {before} to {after}, ends are {wanted}"
+    if after != max(before, min(wanted)):
+        return f"it goes from {before} to {after}, ends are {wanted}"
     return None
 
 

@@ -16,6 +16,7 @@ from protocol.messages.lifecycle import (
     ControlledShutdownRequest,
 )
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
+from tests.controller.core.altering import BROKER, SET, alter
 from tests.controller.core.cluster import (
     HEARTBEAT_MS,
     SESSION_MS,
@@ -38,6 +39,26 @@ def test_a_registered_broker_is_fenced_until_it_heartbeats() -> None:
     assert cluster.take() == {}
     assert not cluster.beat(4).is_fenced
     assert cluster.state.is_live(4)
+
+
+def test_a_broker_whose_configs_changed_while_it_was_away_hears_that_before_its_roles() -> None:
+    """It put a replica into a log dir that had been cordoned meanwhile (seed 785494)."""
+    cluster = three_brokers()
+    cluster.expire(1)
+    alter(cluster, BROKER, "1", ("log.segment.bytes", SET, "100"))
+    cluster.create("t", [1, 2])
+    cluster.take()
+
+    cluster.start_broker(1)
+
+    everything, changed, roles = cluster.take()[1][:3]
+    assert [t.topic_name for t in everything.topic_states] == ["t"]
+    assert [(t.topic_name, list(t.partition_states)) for t in changed.topic_states] == [("", [])]
+    assert isinstance(roles, LeaderAndIsrRequest)
+    cluster.expire(1)
+    cluster.take()
+    cluster.start_broker(1)
+    assert isinstance(cluster.take()[1][1], LeaderAndIsrRequest)
 
 
 def test_the_same_incarnation_keeps_its_epoch_and_its_life() -> None:
