@@ -244,7 +244,8 @@ def expire(groups: ClassicGroups, now_ms: int, wall_ms: int) -> Generator[None, 
 # What offsets ask.
 
 
-def _commit_refusal(group: ClassicGroup | None, who: Committer) -> ErrorCode:
+def commit_refusal(group: ClassicGroup | None, who: Committer) -> ErrorCode:
+    """Return why somebody may not commit; NONE: it may."""
     is_outside = who.generation < 0
     if group is None:
         return ErrorCode.NONE if is_outside else ErrorCode.ILLEGAL_GENERATION
@@ -270,7 +271,7 @@ def validate_commit(
     A member that commits is alive.
     """
     group = groups.get(group_id)
-    wanted = _commit_refusal(group, committer)
+    wanted = commit_refusal(group, committer)
     code = ErrorCode.NONE
     try:
         yield

@@ -42,7 +42,7 @@ def check_member(
 
     In the epoch before its own a member may be that got no answer, and has nothing else since.
     """
-    wanted = _refusal(group, heartbeating, size_max)
+    wanted = refusal(group, heartbeating, size_max)
     try:
         yield
     except KafkaError as refused:
@@ -54,7 +54,8 @@ def check_member(
     return f"{heartbeating.request} is not refused with {wanted.name}: {group.members}"
 
 
-def _refusal(group: ConsumerGroup, heartbeating: Heartbeating, size_max: int) -> ErrorCode:
+def refusal(group: ConsumerGroup, heartbeating: Heartbeating, size_max: int) -> ErrorCode:
+    """Return why somebody may not go on in a group; NONE: it may."""
     request = heartbeating.request
     if request.member_id not in group.members and len(group.members) >= size_max:
         return ErrorCode.GROUP_MAX_SIZE_REACHED
@@ -191,15 +192,15 @@ def leave(
     member = group.members.get(request.member_id)
     holder = _holder(group, request.instance_id)
     groups = heartbeats._rebalances.groups  # noqa: SLF001 -- as above
-    refusal = ErrorCode.UNKNOWN_MEMBER_ID if member is None else ErrorCode.NONE
+    wanted = ErrorCode.UNKNOWN_MEMBER_ID if member is None else ErrorCode.NONE
     if request.instance_id is not None and (holder is None or holder is not member):
-        refusal = ErrorCode.UNKNOWN_MEMBER_ID if holder is None else ErrorCode.FENCED_INSTANCE_ID
+        wanted = ErrorCode.UNKNOWN_MEMBER_ID if holder is None else ErrorCode.FENCED_INSTANCE_ID
     try:
         answer = yield
     except KafkaError as refused:
-        return None if refused.code is refusal else f"{refused.code.name}, not {refusal.name}"
-    if refusal is not ErrorCode.NONE or member is None:
-        return f"{request} is not refused with {refusal.name}"
+        return None if refused.code is wanted else f"{refused.code.name}, not {wanted.name}"
+    if wanted is not ErrorCode.NONE or member is None:
+        return f"{request} is not refused with {wanted.name}"
     if answer.member_epoch != request.member_epoch:
         return f"epoch {answer.member_epoch} is told, {request.member_epoch} was said"
     now = group.members.get(member.member_id)

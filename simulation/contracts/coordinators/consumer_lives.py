@@ -9,6 +9,7 @@ ConsumerGroup.validateOffsetCommit, validateOffsetFetch; KIP-848, KIP-1251.
 from __future__ import annotations
 
 from collections.abc import Container, Generator, Iterable, Mapping, Sequence
+from typing import Final
 
 from broker.core.groups.classic_group import ClassicGroup, GroupState
 from broker.core.groups.classic_groups import ClassicGroups
@@ -117,24 +118,36 @@ def commit_error(
     """
     wanted = list(tps)
     told = yield
+    if told is ErrorCode.UNSUPPORTED_VERSION:
+        return None
+    codes = commit_codes(group, committer, wanted, topics)
+    if told in codes:
+        return None
+    return f"{committer} commits {wanted}: {told.name}, is {group.members.get(committer.member_id)}"
+
+
+_TAKEN: Final = frozenset({ErrorCode.NONE})
+_UNKNOWN: Final = frozenset({ErrorCode.UNKNOWN_MEMBER_ID})
+_OLD: Final = frozenset({ErrorCode.ILLEGAL_GENERATION, ErrorCode.STALE_MEMBER_EPOCH})
+
+
+def commit_codes(
+    group: ConsumerGroup, committer: Committer, tps: Iterable[TopicPartition], topics: KnownTopics
+) -> Container[ErrorCode]:
+    """Return what may be told to who commits, but that it speaks too old a version."""
     member = group.members.get(committer.member_id)
     names_nobody = not committer.member_id and committer.instance_id is None
     is_outside = committer.generation < 0 and not group.members
     is_nobody = committer.is_transactional and names_nobody and committer.generation == -1
     if is_outside or is_nobody:
-        return None if told is ErrorCode.NONE else f"{committer} is refused with {told.name}"
+        return _TAKEN
     if member is None:
-        is_right = told is ErrorCode.UNKNOWN_MEMBER_ID
-        return None if is_right else f"{committer} is no member: {told.name}"
+        return _UNKNOWN
     may = committer.generation == member.epoch or (
         committer.generation < member.epoch
-        and all(_had_in(member, committer.generation, tp, topics) for tp in wanted)
+        and all(_had_in(member, committer.generation, tp, topics) for tp in tps)
     )
-    if told is ErrorCode.UNSUPPORTED_VERSION:
-        return None
-    if may is not (told is ErrorCode.NONE):
-        return f"{committer} commits {wanted}: {told.name}, is {member}"
-    return None
+    return _TAKEN if may else _OLD
 
 
 def _had_in(member: ConsumerMember, epoch: int, tp: TopicPartition, topics: KnownTopics) -> bool:
@@ -153,12 +166,22 @@ def fetch_error(
 ) -> Generator[None, ErrorCode, Broken]:
     """A member fetches offsets in its epoch alone, and who is none without saying that it is."""
     told = yield
-    member = group.members.get(member_id or "")
-    is_outside = member_id is None and member_epoch < 0
-    may = is_outside or (member is not None and member.epoch == member_epoch)
-    if may is (told is ErrorCode.NONE):
+    if told in fetch_codes(group, member_id, member_epoch):
         return None
+    member = group.members.get(member_id or "")
     return f"{member_id} in epoch {member_epoch} fetches: {told.name}, is {member}"
+
+
+def fetch_codes(
+    group: ConsumerGroup, member_id: str | None, member_epoch: int
+) -> Container[ErrorCode]:
+    """Return what may be told to who fetches."""
+    if member_id is None and member_epoch < 0:
+        return _TAKEN
+    member = group.members.get(member_id or "")
+    if member is None:
+        return _UNKNOWN
+    return _TAKEN if member.epoch == member_epoch else _OLD
 
 
 # From one protocol to the other.
