@@ -23,6 +23,7 @@ from broker.world import World
 from protocol.cluster_file.spec import BrokerSpec
 from protocol.configs.messages import (
     CHANGED_ACLS,
+    CHANGED_BROKER_CONFIGS,
     CHANGED_CLIENT_QUOTAS,
     CHANGED_DELEGATION_TOKENS,
     CHANGED_GROUP_CONFIGS,
@@ -32,8 +33,6 @@ from protocol.ids import LEADER_DURING_DELETE
 from protocol.messages.control import UpdateMetadataRequest
 
 _SALT_BYTES = 16
-_OF_BROKERS = ""
-"""The name of the row that tells of brokers' own configs; no topic has it."""
 
 
 class OfClients(NamedTuple):
@@ -60,7 +59,7 @@ class ConfigNews:
         self.delegation_tokens = of_clients.delegation_tokens
         self._topic_configs = topic_configs
         self._by_row: dict[str, FetchedConfigs] = {
-            _OF_BROKERS: broker_configs,
+            CHANGED_BROKER_CONFIGS: broker_configs,
             CHANGED_GROUP_CONFIGS: group_configs,
             CHANGED_ACLS: self.acls,
             CHANGED_SCRAM_CREDENTIALS: self.scram_credentials,

@@ -32,7 +32,7 @@ from protocol.configs.changes import (
 from protocol.configs.group import GROUP_KEYS
 from protocol.configs.group_parsing import check_group_configs
 from protocol.configs.listener_changes import passwords_in, refuse_passwords_in_zookeeper
-from protocol.configs.messages import CHANGED_GROUP_CONFIGS
+from protocol.configs.messages import CHANGED_BROKER_CONFIGS, CHANGED_GROUP_CONFIGS
 from protocol.configs.names import UNCLEAN_ELECTION
 from protocol.configs.reconfiguration import check_broker_change
 from protocol.configs.topic import TOPIC_KEYS
@@ -77,7 +77,7 @@ def change_topic_configs(step: Step, name: str, changes: Mapping[str, str | None
         return
     step.change(TopicConfigsChanged(name, changed))
     step.note(f"configs of topic {name} changed: {_listed(changed)}")
-    step.send_changed_configs(step.state.reachable_brokers(), (name,))
+    step.send_changed_configs(step.state.brokers, (name,))
     _elect_unclean(step, changed)
 
 
@@ -89,10 +89,8 @@ def change_broker_configs(step: Step, name: str, changes: Mapping[str, str | Non
     step.change(BrokerConfigsChanged(name, changed))
     who = "all brokers" if name == ALL_BROKERS else f"broker {name}"
     step.note(f"configs of {who} changed: {_listed(changed)}")
-    meant = [b for b in step.state.brokers if name in (ALL_BROKERS, str(b))]
-    step.send_changed_configs([b for b in meant if step.state.is_reachable(b)])
-    away = [b for b in meant if not step.state.is_reachable(b)]
-    step.run.unheard_configs.update(dict.fromkeys(away))
+    told = [b for b in step.state.brokers if name in (ALL_BROKERS, str(b))]
+    step.send_changed_configs(told, (CHANGED_BROKER_CONFIGS,))
     _elect_unclean(step, changed)
 
 
@@ -103,7 +101,7 @@ def change_group_configs(step: Step, name: str, changes: Mapping[str, str | None
         return
     step.change(GroupConfigsChanged(name, changed))
     step.note(f"configs of group {name} changed: {_listed(changed)}")
-    step.send_changed_configs(step.state.reachable_brokers(), (CHANGED_GROUP_CONFIGS,))
+    step.send_changed_configs(step.state.brokers, (CHANGED_GROUP_CONFIGS,))
 
 
 _CHANGE: Final = {

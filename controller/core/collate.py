@@ -84,13 +84,13 @@ class RequestBatch:
             if partition_state is not None:
                 self._metadata_states[tp] = partition_state
 
-    def add_changed_configs(self, broker_ids: Iterable[int], topics: Iterable[str]) -> None:
-        """Have brokers ask for the configs of topics anew; for their own when none is named.
+    def add_changed_configs(self, broker_ids: Iterable[int], names: Iterable[str]) -> None:
+        """Have brokers ask anew for the configs of topics, or for what else a row is of.
 
-        Such a topic has a row without partitions; brokers' own configs have the name "".
+        A topic that is named so has a row without partitions.
         """
         self.add_update_metadata(broker_ids, ())
-        self._changed_configs.update(dict.fromkeys(list(topics) or [""]))
+        self._changed_configs.update(dict.fromkeys(names))
 
     def add_all_metadata(self, broker_ids: Iterable[int]) -> None:
         """Tell brokers the metadata of all that there is; to them all else is gone."""

@@ -115,8 +115,8 @@ class RunState:
     """None: it is over."""
     reports: dict[int, JournalReport] = field(default_factory=dict[int, JournalReport])
     """Broker id -> the last it reported of the journal since the start."""
-    unheard_configs: dict[int, None] = field(default_factory=dict[int, None])
-    """Brokers whose own configurations changed while they were away."""
+    unheard_configs: dict[int, dict[str, None]] = field(default_factory=dict[int, dict[str, None]])
+    """Broker id -> topics and rows that changed while it was away."""
     unlearned: dict[int, None] = field(default_factory=dict[int, None])
     """Fenced brokers that heard of what the journal lacks and have not told their replicas yet."""
     hearing_is_over: bool = False

@@ -5,7 +5,7 @@ It decides nothing; it keeps state, journal and channels in step with each other
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -94,15 +94,21 @@ class Step:
         batch.add_all_metadata(broker_ids)
         self.send_batch(batch)
 
-    def send_changed_configs(self, broker_ids: Iterable[int], topics: Iterable[str] = ()) -> None:
-        """Tell brokers that configs of these topics changed; of brokers when none is named.
+    def send_changed_configs(self, broker_ids: Collection[int], names: Collection[str]) -> None:
+        """Tell brokers that these changed, topics or rows; who is away is told when it is back.
 
+        One that was stopped for a while may come back without having noticed that it was away.
         What is kept in ZooKeeper they see there.
         """
         if self.settings.has_zookeeper:
             return
+        reachable = [each for each in self.state.reachable_brokers() if each in broker_ids]
+        for broker_id in broker_ids:
+            if broker_id not in reachable:
+                unheard = self.run.unheard_configs.setdefault(broker_id, {})
+                unheard.update(dict.fromkeys(names))
         batch = self.new_batch()
-        batch.add_changed_configs(broker_ids, topics)
+        batch.add_changed_configs(reachable, names)
         self.send_batch(batch)
 
     def send(self, broker_id: int, request: Any) -> int:
@@ -164,7 +170,7 @@ class Step:
     def tell_all(self, row: str, text: str) -> None:
         """Note what changed and have every broker ask for it: ``row`` says what it is."""
         self.note(text)
-        self.send_changed_configs(self.state.reachable_brokers(), (row,))
+        self.send_changed_configs(self.state.brokers, (row,))
 
     def answer_when_told(self, token: int, response: Any) -> None:
         """Answer a change once the brokers were told; not later than ``TELL_TIMEOUT_MS``."""

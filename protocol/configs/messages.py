@@ -21,6 +21,8 @@ from protocol.messages.configs import (
     IncrementalAlterConfigsRequestAlterConfigsResource,
 )
 
+CHANGED_BROKER_CONFIGS: Final = ""
+"""The row of an UpdateMetadata that tells brokers to ask for their own configs."""
 CHANGED_GROUP_CONFIGS: Final = ":groups"
 """The row of an UpdateMetadata that tells brokers to ask for groups' configs; no topic's name."""
 CHANGED_ACLS: Final = ":acls"

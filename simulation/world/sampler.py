@@ -37,6 +37,7 @@ from simulation.world.controller_sampler import ControllerSampler
 from simulation.world.drive_sampler import DriveSampler
 from simulation.world.exchange_sampler import ExchangeSampler
 from simulation.world.journal_disk import JOURNAL_FILE
+from simulation.world.known_configs import configs_known_otherwise
 from simulation.world.log_sampler import sample_logs
 
 INTERVAL_US_MAX: Final = SEEN_WITHIN_US
@@ -183,8 +184,9 @@ class Sampler:
         found += contradictions_of_controller(controller.state, controller.run_state)
         for node in self._cluster.brokers.values():
             engine = None if node.broker is None else node.broker.broker_control.engine
-            if engine is not None and node.is_up and not node.is_paused:
+            if node.broker is not None and engine and node.is_up and not node.is_paused:
                 found += contradictions_of_broker(engine, controller.state)
+                found += configs_known_otherwise(node.id, node.broker, controller.state)
                 if not self.samples.journal_edits_us:  # What a journal forgot is kept for people.
                     found += leftovers_of_broker(engine, controller.state)
 

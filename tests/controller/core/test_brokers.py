@@ -16,7 +16,7 @@ from protocol.messages.lifecycle import (
     ControlledShutdownRequest,
 )
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
-from tests.controller.core.altering import BROKER, SET, alter
+from tests.controller.core.altering import BROKER, GROUP, SET, alter
 from tests.controller.core.cluster import (
     HEARTBEAT_MS,
     SESSION_MS,
@@ -41,11 +41,15 @@ def test_a_registered_broker_is_fenced_until_it_heartbeats() -> None:
     assert cluster.state.is_live(4)
 
 
-def test_a_broker_whose_configs_changed_while_it_was_away_hears_that_before_its_roles() -> None:
-    """It put a replica into a log dir that had been cordoned meanwhile (seed 785494)."""
+def test_a_broker_hears_what_changed_while_it_was_away_before_its_roles() -> None:
+    """It put a replica into a log dir that had been cordoned meanwhile (seed 785494).
+
+    And one that was paused, and did not notice that it was away, went on by old rights (770501).
+    """
     cluster = three_brokers()
     cluster.expire(1)
     alter(cluster, BROKER, "1", ("log.segment.bytes", SET, "100"))
+    alter(cluster, GROUP, "readers", ("consumer.session.timeout.ms", SET, "50000"))
     cluster.create("t", [1, 2])
     cluster.take()
 
@@ -53,7 +57,8 @@ def test_a_broker_whose_configs_changed_while_it_was_away_hears_that_before_its_
 
     everything, changed, roles = cluster.take()[1][:3]
     assert [t.topic_name for t in everything.topic_states] == ["t"]
-    assert [(t.topic_name, list(t.partition_states)) for t in changed.topic_states] == [("", [])]
+    rows = [(t.topic_name, list(t.partition_states)) for t in changed.topic_states]
+    assert rows == [("", []), (":groups", [])]
     assert isinstance(roles, LeaderAndIsrRequest)
     cluster.expire(1)
     cluster.take()
