@@ -116,7 +116,8 @@ def open_log(
     log.restore_offsets(
         log_start_offset=max(known.log_start_offset, segments[0].base_offset),
         log_end_offset=end,
-        recovery_point=end if known.was_clean else min(known.recovery_point, end),
+        # The log that a move was about to leave was not closed with the others of its dir.
+        recovery_point=min(known.recovery_point, end),
         was_clean=known.was_clean,
     )
     if end < log.log_start_offset:

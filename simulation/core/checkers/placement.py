@@ -1,7 +1,8 @@
 """In the end every replica has exactly one current log, and no future log is left anywhere.
 
 One is left to an offline replica of a partition that nobody may lead: where the disk of its current
-log was replaced, it waits for somebody to accept the loss, and the move goes on after that.
+log was replaced, it waits for somebody to accept the loss, and the move goes on after that. So does
+a deletion that waits for a reassignment of such a partition.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Final
 
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.timeline import last_partitions
+from simulation.core.checkers.timeline import kept_topics, last_partitions
 from simulation.core.samples import LogSample, PartitionSample, Samples
 
 NAME: Final = "one log per replica"
@@ -20,6 +21,8 @@ def check_placement(evidence: Evidence) -> list[Violation]:
     """Look at the log dirs that are online, and at the replicas that the controller knows."""
     samples = evidence.samples
     partitions = last_partitions(samples.partitions)
+    last = {sample.tp: sample for sample in samples.partitions}
+    kept = kept_topics(samples.partitions)
     current: dict[tuple[int, TopicPartition], list[str]] = {}
     violations: list[Violation] = []
     for log in samples.logs:
@@ -27,7 +30,7 @@ def check_placement(evidence: Evidence) -> list[Violation]:
             continue
         if not log.is_future:
             current.setdefault((log.broker, log.tp), []).append(log.log_dir)
-        elif not _is_lost(partitions.get(log.tp), log.broker):
+        elif not _is_lost((last if log.tp.topic in kept else partitions).get(log.tp), log.broker):
             violations.append(_violation(samples, _left_over(log)))
     for (broker, tp), paths in current.items():
         if len(paths) > 1:

@@ -62,9 +62,11 @@ def disk() -> MemoryDisk:
 
 
 def test_a_clean_log_is_taken_as_it_is(disk: MemoryDisk) -> None:
-    opened = reopen(disk, was_clean=1)
+    opened = reopen(disk, was_clean=1, recovery_point=12)
     assert offsets_read(opened.log, 0) == list(range(12))
     assert opened.log.recovery_point == 12
+    # Its dir was closed, it was not: a move was about to leave it (seed 780281).
+    assert reopen(disk, was_clean=1).log.recovery_point == 0
     assert opened.leader_epochs == [(0, 0)]
 
 

@@ -42,6 +42,18 @@ def test_a_future_log_waits_where_a_replica_is_lost_with_its_partition() -> None
         assert bool(_texts(story)) is is_told
 
 
+def test_nor_does_a_deletion_begin_that_waits_for_such_a_partition_to_be_reassigned() -> None:
+    for is_reassigned in (True, False):
+        story = Story()
+        story.partition(replicas=(1, 2), isr=(2,), offline=(2,))
+        lost = story.samples.partitions[-1]
+        waiting = lost._replace(is_deleted=True, is_reassigned=is_reassigned, at_us=lost.at_us + 1)
+        story.samples.partitions.append(waiting)
+        story.log(2, log_dir="d2", is_future=True)
+
+        assert bool(_texts(story)) is not is_reassigned
+
+
 def test_two_current_logs_are_one_too_many() -> None:
     story = _story()
     story.log(2, log_dir="d1")
