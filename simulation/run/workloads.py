@@ -138,11 +138,12 @@ class Workloads:
         return self._workloads[name].group is not None or self._workloads[name].read_committed
 
     def _needs(self, name: str) -> set[str]:
-        """Return the topics without which a reader waits for its coordinators."""
+        """Return the topics without which a reader waits: its coordinators', what it writes to."""
         workload = self._workloads[name]
         offsets = {CONSUMER_OFFSETS} if workload.group is not None else set[str]()
         is_in_transactions = workload.kind == "transform" or workload.read_committed
-        return offsets | ({TRANSACTION_STATE} if is_in_transactions else set())
+        written = {workload.into} if workload.kind == "transform" and workload.into else set[str]()
+        return offsets | written | ({TRANSACTION_STATE} if is_in_transactions else set())
 
     def _of(self, *kinds: str) -> list[str]:
         return [name for name, one in self._workloads.items() if one.kind in kinds]

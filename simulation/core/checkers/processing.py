@@ -1,7 +1,8 @@
 """Groups process every record of their topic: at least once, and exactly once by transactions.
 
 Judged at the end, when somebody of each group has come to the end of its topic; what the group
-could no longer read by then is not. Who owns what, and what is committed, is for `groups`.
+could no longer read by then is not. A group that writes into a topic of which nobody leads a
+partition stays where it is. Who owns what, and what is committed, is for `groups`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from protocol.ids import TopicPartition
+from protocol.ids import NO_LEADER, NO_OFFSET, TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.outcomes import (
     Outcomes,
@@ -18,6 +19,7 @@ from simulation.core.checkers.outcomes import (
     outcomes_of,
     transactions_of,
 )
+from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import Assignment, Kind, Poll, Txn
 
 NAME: Final = "processing"
@@ -29,12 +31,22 @@ def check_processing(evidence: Evidence) -> list[Violation]:
         return []
     outcomes = outcomes_of(evidence)
     transactions = [txn for _, txn in transactions_of(evidence)]
-    texts = [*_unread(evidence, outcomes), *_transformed(transactions, outcomes)]
+    stuck = _stuck_groups(evidence, transactions)
+    texts = [*_unread(evidence, outcomes, stuck), *_transformed(transactions, outcomes)]
     return [Violation(NAME, evidence.samples.ended_us, text) for text in texts]
 
 
-def _unread(evidence: Evidence, outcomes: Outcomes) -> Iterator[str]:
-    """Find records that a group passed over: of each partition up to the last that it was given."""
+def _stuck_groups(evidence: Evidence, transactions: Sequence[Txn]) -> frozenset[str]:
+    """Return the groups that write where nobody leads in the end."""
+    partitions = last_partitions(evidence.samples.partitions)
+    lost = frozenset(tp.topic for tp, each in partitions.items() if each.leader == NO_LEADER)
+    return frozenset(
+        txn.group for txn in transactions for send in txn.sends if send.tp.topic in lost
+    )
+
+
+def _unread(evidence: Evidence, outcomes: Outcomes, stuck: frozenset[str]) -> Iterator[str]:
+    """Find records that a group passed over; if it is stuck, up to the last that it was given."""
     given: dict[tuple[str, TopicPartition], dict[int, None]] = {}
     group_of: dict[str, str] = {}
     for operation in evidence.history:
@@ -49,7 +61,9 @@ def _unread(evidence: Evidence, outcomes: Outcomes) -> Iterator[str]:
                 pass
     for (group, tp), offsets in given.items():
         for offset, (record, outcome) in outcomes.by_offset.get(tp, {}).items():
-            if outcome is RecordOutcome.COMMITTED and offset not in offsets:
+            is_ahead = group in stuck and offset > max(offsets, default=NO_OFFSET)
+            is_due = outcome is RecordOutcome.COMMITTED and not is_ahead
+            if is_due and offset not in offsets:
                 yield f"group {group} was never given record {record} of {tp} at offset {offset}"
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from simulation.core.checkers.processing import check_processing
 from tests.simulation.core.checkers.build import TP
 from tests.simulation.core.checkers.transaction_story import RESULTS, TransactionStory, send
@@ -34,6 +36,21 @@ def test_a_record_that_no_member_was_given_is_told() -> None:
     story.poll("one", (0, 100), (2, 102))
 
     assert texts(story) == ["group g was never given record 101 of orders-0 at offset 1"]
+
+
+@pytest.mark.parametrize(("leader", "passed_over"), [(-1, [0]), (1, [0, 2])])
+def test_a_group_that_can_write_nowhere_is_not_asked_for_what_it_has_not_come_to(
+    leader: int, passed_over: list[int]
+) -> None:
+    story = story_of_records()
+    story.partition(tp=RESULTS, leader=leader, isr=(1,))
+    story.poll("one", (1, 101))
+    story.transform([1], send(1, tp=RESULTS))
+
+    assert texts(story) == [
+        f"group g was never given record {100 + each} of orders-0 at offset {each}"
+        for each in passed_over
+    ]
 
 
 def test_each_record_that_is_transformed_once_is_fine_whoever_tried_before() -> None:
