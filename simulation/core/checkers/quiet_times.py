@@ -103,16 +103,19 @@ def _of_processes(samples: Iterable[NodeSample], ended_us: int) -> Iterator[_Dis
     A process that stood still goes on with what it knew, until it finds its connections dead.
     """
     down: dict[str, int] = {}
-    begun: dict[str, int] = {}
+    boots: dict[str, int] = {}
+    begun: dict[str, None] = {}
     for sample in samples:
         began_us = down.pop(sample.node, sample.at_us)
+        # It may have been paused as soon as it was started, before anybody saw it run.
+        stood_still = boots.get(sample.node) == sample.boot
+        boots[sample.node] = sample.boot
         if not sample.is_up:
             down[sample.node] = began_us
             continue
         hears_first = sample.node == CONTROLLER_NODE and sample.node in begun
-        stood_still = begun.get(sample.node) == sample.boot
         settles_us = SETTLED_WITHIN_US if hears_first or stood_still else 0
-        begun[sample.node] = sample.boot
+        begun[sample.node] = None
         yield _Disturbance(sample.node, began_us, sample.at_us + settles_us)
     for node, began_us in down.items():
         yield _Disturbance(node, began_us, ended_us)

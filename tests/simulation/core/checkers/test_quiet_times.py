@@ -107,6 +107,14 @@ def test_a_process_that_stood_still_has_to_find_its_connections_dead() -> None:
     assert _lasts(samples, "broker-1", 20, 21)
 
 
+def test_a_process_that_was_paused_before_anybody_saw_it_run_stood_still_too() -> None:
+    for boot, is_quiet in ((2, False), (1, True)):
+        samples = [_node(1, "broker-1"), _node(2, "broker-1", is_up=False, boot=boot)]
+        samples.append(_node(9, "broker-1", boot=2))
+        quiet = QuietTimes(Samples(nodes=samples, ended_us=40 * S))
+        assert quiet.lasts(("broker-1",), 10 * S, 11 * S) is is_quiet
+
+
 def test_a_node_acts_by_what_it_knows_whatever_befalls_the_network() -> None:
     samples = Samples(
         faults=[FaultSample(5 * S, 6 * S, "", what="cut")],
