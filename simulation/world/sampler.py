@@ -16,6 +16,7 @@ from controller.core.state import ClusterState
 from controller.journal import replay
 from simulation.core.checkers.liveness import lacks
 from simulation.core.checkers.settled import unsettled
+from simulation.core.checkers.unassigned import may_bring_back
 from simulation.core.samples import (
     SEEN_WITHIN_US,
     ClockSkew,
@@ -187,7 +188,9 @@ class Sampler:
             if node.broker is not None and engine and node.is_up and not node.is_paused:
                 found += contradictions_of_broker(engine, controller.state)
                 found += configs_known_otherwise(node.id, node.broker, controller.state)
-                if not self.samples.journal_edits_us:  # What a journal forgot is kept for people.
+                # What a journal forgot is kept for people, and what a disk brought back.
+                has_forgotten = self.samples.journal_edits_us
+                if not has_forgotten and not may_bring_back(self.samples, node.id):
                     found += leftovers_of_broker(engine, controller.state)
 
     async def _compare_journal(self) -> None:

@@ -5,7 +5,8 @@ disks either that was taken away ``GONE_WITHIN_US`` ago, if nothing stood betwee
 the broker since. What a broker set aside as a stray lies there for people. A topic whose replica is
 on a failed log dir, or whose broker is away, is not gone: its deletion waits. So in the end no log
 of a topic that is gone lies anywhere, whatever stood in the way. While a reassignment waits for a
-replica, the deletion of its topic has not begun, and none of its replicas goes.
+replica, the deletion of its topic has not begun, and none of its replicas goes. A disk that undoes
+renames after a power cut brings back what was set aside.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from protocol.faults.model import CONTROLLER_NODE, broker_node
+from protocol.faults.model import CONTROLLER_NODE, DiskMode, broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.quiet_times import QuietTimes
@@ -57,9 +58,16 @@ def check_unassigned(evidence: Evidence) -> list[Violation]:
             and not log.is_future
             and log.tp in known
             and (log.broker, log.tp) not in assigned
+            and not may_bring_back(samples, log.broker)
             and quiet.lasts((CONTROLLER_NODE, broker_node(log.broker)), begin_us, samples.ended_us)
         ),
     ]
+
+
+def may_bring_back(samples: Samples, broker: int) -> bool:
+    """Tell whether a disk of a broker undid names that were made and synced."""
+    lost = DiskMode.LOST_ENTRY.value
+    return any(each.broker == broker and each.what == lost for each in samples.damages)
 
 
 def _gone_too_soon(samples: Samples, reassigned: Mapping[str, None]) -> Iterator[Violation]:
@@ -100,7 +108,7 @@ def _left_behind(samples: Samples, reassigned: Mapping[str, None]) -> Iterator[V
         partition = last.get(log.tp)
         if partition is None or not partition.is_gone or log.tp.topic in reassigned:
             continue
-        if log.is_readable and not log.is_future:
+        if log.is_readable and not log.is_future and not may_bring_back(samples, log.broker):
             text = (
                 f"broker {log.broker} has a log of {log.tp} in {log.log_dir}, and the controller "
                 f"took it for gone at {partition.at_us / 1e6:.6f} s"

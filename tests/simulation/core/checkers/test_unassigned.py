@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from simulation.core.checkers.unassigned import check_unassigned, still_hosted
 from simulation.core.history import Function, Order
-from simulation.core.samples import FaultSample, NodeSample, Role, SampleSource
+from simulation.core.samples import Damage, FaultSample, NodeSample, Role, SampleSource
 from tests.simulation.core.checkers.build import SECOND_US, SIBLING, TP, Story
 
 
@@ -38,6 +38,13 @@ def test_the_log_of_a_topic_whose_deletion_waits_for_a_reassignment() -> None:
     story.at(6).partition(tp=SIBLING, is_deleted=True, is_reassigned=True, offline=(2,))
     assert _texts(story.at(20)) == []
     assert list(still_hosted(story.samples)) == []
+
+
+def test_a_disk_that_undoes_renames_may_bring_a_log_back() -> None:
+    for what, broker, may in (("lost_entry", 1, True), ("lost_entry", 2, False), ("eio", 1, False)):
+        story = _story()
+        story.samples.damages.append(Damage(SECOND_US, broker, "d1", what))
+        assert (_texts(story) == []) is may
 
 
 def test_logs_of_replicas_that_are_or_were_there_just_now() -> None:
