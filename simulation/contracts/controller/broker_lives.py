@@ -229,12 +229,15 @@ def allocate_producer_ids(step: Step, event: RequestArrived) -> Check:
         _jumped(step),
     )
     is_current = known is not None and known.broker_epoch == request.broker_epoch
+    unheard = [each for each in state.brokers if each not in step.run.reports]
     yield
     answer = answer_of(step, event.token)
     if not is_current:
         is_refused = answer.error_code == ErrorCode.STALE_BROKER_EPOCH
         is_kept = state.next_producer_id == next_id
         return None if is_refused and is_kept else f"{request} of {known} is answered {answer}"
+    if unheard and not _jumped(step):
+        return f"{unheard} may have blocks that the journal does not know: {answer}"
     start = next_id + PRODUCER_IDS_GAP * (_jumped(step) and not jumped)
     said = (answer.error_code, answer.producer_id_start, answer.producer_id_len)
     if said != (ErrorCode.NONE, start, brokers.PRODUCER_ID_BLOCK_COUNT):

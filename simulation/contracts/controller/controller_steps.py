@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 from controller.core.decision import Decision, Durable
 from controller.core.effects import Answer, ConnectBroker, DisconnectBroker, Effect, Send
-from controller.core.events import Event, RequestArrived
+from controller.core.events import Event, RequestArrived, Tick
 from controller.core.machine import Machine
 from controller.core.phases import PartitionPhase
 from controller.core.records import Record
@@ -111,6 +111,18 @@ def sent(machine: Machine, _: Event, _now_ms: int) -> Told:
     state, hears = machine.state, machine.run.hearing is not None
     wanted = {} if hears else {each: state.brokers[each].broker_epoch for each in alive(state)}
     return None if open_to == wanted else f"channels to {open_to}, and alive are {wanted}"
+
+
+@of_method(Machine, "step")
+def ticked(machine: Machine, event: Event, now_ms: int) -> Told:
+    """What a tick was for is done with: one that is due again at once would come for ever."""
+    if not isinstance(event, Tick):
+        return None
+    yield
+    due_ms = machine.next_deadline_ms()
+    if due_ms is not None and due_ms <= now_ms:
+        return f"{event} is over at {now_ms}, and the next one was due at {due_ms}"
+    return None
 
 
 @of_method(Machine, "step")

@@ -19,6 +19,7 @@ from tests.controller.core.cluster import SESSION_MS, log_dir
 from tests.simulation.contracts.controller.controlled import (
     Act,
     Case,
+    Wrong,
     isr_wish,
     led,
     misanswer,
@@ -65,6 +66,13 @@ def a_block_is_asked_for() -> Act:
     return lambda: cluster.call(AllocateProducerIdsRequest(broker_id=1, broker_epoch=epoch))
 
 
+def a_block_is_asked_for_while_one_is_unheard() -> Act:
+    cluster = led()
+    del cluster.machine.run.reports[3]
+    epoch = cluster.state.brokers[1].broker_epoch
+    return lambda: cluster.call(AllocateProducerIdsRequest(broker_id=1, broker_epoch=epoch))
+
+
 def a_stale_block_is_asked_for() -> Act:
     cluster = led()
     return lambda: cluster.call(AllocateProducerIdsRequest(broker_id=1, broker_epoch=77))
@@ -107,6 +115,17 @@ def moves_on(step: Step) -> None:
     step.change(ProducerIdsAllocated(step.state.next_producer_id + 1000))
 
 
+def without_a_gap(right: Wrong) -> Wrong:
+    """Return a rule that gives the block behind the last one, whoever was heard."""
+
+    def rule(step: Step, event: Any) -> None:
+        step.run.has_jumped = True
+        right(step, event)
+        step.run.has_jumped = False
+
+    return rule
+
+
 def brings_them_back(step: Step) -> None:
     one = step.state.topics["t"].partitions[0]
     step.state.topics["t"].partitions[0] = replace(one, isr=one.replicas)
@@ -129,6 +148,11 @@ CASES: Final[list[Case]] = [
     (BEAT, answers(None), a_broker_beats(cordoned=[1])),
     (STOP, answers(None), a_broker_stops),
     (STOP, spoiled(brokers.controlled_shutdown, brings_them_back), a_broker_stops),
+    (
+        BLOCK,
+        without_a_gap(brokers.allocate_producer_ids),
+        a_block_is_asked_for_while_one_is_unheard,
+    ),
     (BLOCK, gives_twice, a_stale_block_is_asked_for),
     (BLOCK, spoiled(brokers.allocate_producer_ids, moves_on), a_block_is_asked_for),
     (

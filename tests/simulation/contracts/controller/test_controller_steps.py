@@ -7,17 +7,19 @@ from typing import Final
 import pytest
 
 from controller.core.effects import Answer, Effect, Send
+from controller.core.events import RequestArrived, Tick
 from controller.core.machine import Machine
 from controller.core.phases import PartitionPhase, ReplicaPhase
 from protocol.ids import TopicPartition
 from protocol.messages.journal import JournalReport
-from simulation.contracts.contract import Contract
+from simulation.contracts.contract import Contract, Contracts
 from simulation.contracts.controller import (
     controller_steps,
     first_hearing,
     reassignments,
     topic_lives,
 )
+from tests.simulation.contracts.controller.controlled import isr_wish, led
 from tests.simulation.contracts.controller.stepping import Spoil, Twist, revised, told
 
 T0: Final = TopicPartition("t", 0)
@@ -133,3 +135,21 @@ def test_what_must_never_be_is_told(contract: Contract, spoil: Spoil) -> None:
 @pytest.mark.parametrize(("contract", "twist"), TWISTED)
 def test_what_is_sent_and_answered_wrongly_is_told(contract: Contract, twist: Twist) -> None:
     assert told(contract, twist=twist)
+
+
+@pytest.mark.parametrize("is_renewed", [True, False])
+def test_a_tick_after_which_the_next_is_due_at_once_is_told(is_renewed: bool) -> None:
+    cluster = led([1, 2, 3])
+    right = Machine.next_deadline_ms
+
+    def at_once(_: Machine) -> int:
+        return cluster.now_ms
+
+    setattr(Machine, "next_deadline_ms", right if is_renewed else at_once)  # noqa: B010
+    try:
+        with Contracts([controller_steps.ticked], now_us=lambda: 0) as contracts:
+            cluster.machine.step(Tick(cluster.now_ms), cluster.now_ms)
+            cluster.machine.step(RequestArrived(99, isr_wish(cluster, "t-0", 1), 3), cluster.now_ms)
+    finally:
+        setattr(Machine, "next_deadline_ms", right)  # noqa: B010
+    assert bool(contracts.found) is not is_renewed
