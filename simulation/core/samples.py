@@ -377,6 +377,8 @@ class Samples:
     told_before_sync: list[ToldBeforeSync] = field(default_factory=list[ToldBeforeSync])
     contradictions: list[str] = field(default_factory=list[str])
     """What nodes have in two ways that differ, or otherwise than decided; of the end."""
+    misloads: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    """When a coordinator had what, for a while, that its log had otherwise."""
     logs: list[LogSample] = field(default_factory=list[LogSample])
     """Of the end."""
     sources: tuple[SampleSource, ...] = (SampleSource.CLIENTS,)

@@ -40,6 +40,7 @@ from simulation.world.exchange_sampler import ExchangeSampler
 from simulation.world.journal_disk import JOURNAL_FILE
 from simulation.world.known_configs import configs_known_otherwise
 from simulation.world.log_sampler import sample_logs
+from simulation.world.shard_sampler import ShardSampler, differing
 
 INTERVAL_US_MAX: Final = SEEN_WITHIN_US
 """The longest time between two looks; half of it on average."""
@@ -66,6 +67,7 @@ class Sampler:
         self._chance = cluster.loop.chance.stream("observer")
         self._brokers = [BrokerSampler(node, self.samples) for node in cluster.brokers.values()]
         self._drives = [DriveSampler(node, self.samples) for node in cluster.brokers.values()]
+        self._shards = [ShardSampler(node, self.samples) for node in cluster.brokers.values()]
         self._controller = ControllerSampler(cluster.controller, self.samples)
         self._exchanges = ExchangeSampler(cluster, self.samples, self._hurry)
         self._up: dict[str, tuple[bool, int]] = {}
@@ -105,7 +107,7 @@ class Sampler:
             if self._up.get(name) != now:
                 self._up[name] = now
                 self.samples.nodes.append(NodeSample(now_us, name, *now))
-        for watch in (*self._drives, *self._brokers, self._controller):
+        for watch in (*self._drives, *self._brokers, *self._shards, self._controller):
             watch.look(now_us)
 
     def fault_began(
@@ -192,6 +194,9 @@ class Sampler:
                 has_forgotten = self.samples.journal_edits_us
                 if not has_forgotten and not may_bring_back(self.samples, node.id):
                     found += leftovers_of_broker(engine, controller.state)
+        if not found:
+            for node in self._cluster.brokers.values():
+                found += differing(node)
 
     async def _compare_journal(self) -> None:
         """Compare as soon as both agree, or when they should: decisions may be on their way."""

@@ -20,11 +20,12 @@ _Replicas = Mapping[tuple[int, TopicPartition], ReplicaSample]
 
 
 def check_settled(evidence: Evidence) -> list[Violation]:
-    """Look at the end of a run that was healed."""
+    """Look at the end of a run that was healed, and at what coordinators would load on the way."""
     samples = evidence.samples
+    found = [Violation(NAME, at_us, text) for at_us, text in samples.misloads]
     if samples.healed_us is None or SampleSource.COMMITS not in samples.sources:
-        return []
-    return [Violation(NAME, samples.ended_us, text) for text in unsettled(samples)]
+        return found
+    return [*found, *(Violation(NAME, samples.ended_us, text) for text in unsettled(samples))]
 
 
 def unsettled(samples: Samples) -> list[str]:

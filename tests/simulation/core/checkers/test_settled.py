@@ -100,3 +100,10 @@ def test_runs_that_were_not_healed_and_looks_one_after_the_other_are_not_judged(
     story.samples.healed_us = 2 * SECOND_US
     story.samples.sources = (SampleSource.DECISIONS, SampleSource.REPLICAS)
     assert _texts(story) == []
+
+
+def test_what_a_coordinator_had_otherwise_than_its_log_is_told_of_any_run() -> None:
+    story = _story()
+    story.samples.healed_us = None
+    story.samples.misloads.append((5, "broker 1 has offsets"))
+    assert _texts(story) == ["broker 1 has offsets"]
