@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from queue import SimpleQueue
 from typing import Final, TypeVar
 
 from simulation.interrupts import interrupts_held
@@ -83,8 +84,17 @@ def sweep(
 
 
 def _next(waiting: deque[tuple[int, Future[Result]]]) -> tuple[int, Result]:
+    """Wait for the first result, so that Ctrl-C leaves no lock of a future held.
+
+    One that interrupts ``Future.result`` may, and the executor never ends.
+    """
     seed, future = waiting.popleft()
-    return seed, future.result()
+    done: SimpleQueue[Future[Result]] = SimpleQueue()
+    with interrupts_held():
+        future.add_done_callback(done.put)
+    done.get()
+    with interrupts_held():
+        return seed, future.result()
 
 
 def _begin(prepare: Callable[[], None] | None) -> None:

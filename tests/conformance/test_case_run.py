@@ -152,14 +152,14 @@ async def test_what_is_not_looked_at_is_not_written_down_but_told_to_the_case() 
     assert [each.body for each in answers] == [{"errorCode": 0}]
 
 
-@pytest.mark.parametrize(
-    ("reply", "came"),
-    [
-        (lambda id_: [framed(id_)], [ANSWER]),
-        (lambda id_: [framed(id_ + 1, FINE)], [{"of": "nothing that was asked"}]),
-        (lambda _: [None], [{"end": "closed"}]),
-    ],
-)
+GONE_WRONG: list[tuple[Reply, list[Any]]] = [
+    (lambda id_: [framed(id_)], [ANSWER]),
+    (lambda id_: [framed(id_ + 1, FINE)], [{"of": "nothing that was asked"}]),
+    (lambda _: [None], [{"end": "closed"}]),
+]
+
+
+@pytest.mark.parametrize(("reply", "came"), GONE_WRONG)
 async def test_a_preparation_that_goes_wrong_is_written_down_unless_it_may(
     reply: Reply, came: list[Any]
 ) -> None:

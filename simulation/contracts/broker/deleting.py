@@ -13,26 +13,33 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator
 
+from broker.core.delayed import DelayedProduce
 from broker.core.leader_epochs import EpochEntry
 from broker.core.log_dirs import LogDirFailed
 from broker.core.log_positions import LogPositions
 from broker.core.retention import RetentionLimits
 from broker.engine.control.failures import Failures
+from broker.engine.control.leadership import Leadership
 from broker.engine.hosted_log import HostedLog
 from broker.engine.log.deletions import Deletions
+from broker.engine.log.log_start_writes import LogStartWrites
 from broker.engine.log.retention import Retention
 from broker.engine.move.moving import MovingLog
 from broker.engine.replica import Replica
+from broker.engine.serve.record_deletion import RecordDeletions
 from broker.storage.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
     CorruptCheckpoint,
     parse_offsets,
 )
 from broker.storage.files import LogDirFiles
+from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
 from protocol.configs.topic import TopicConfig
+from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.ports import Disk
+from simulation.contracts.broker.hosted_logs import deletions_overdue
 from simulation.contracts.contract import Broken, of_method
 from simulation.contracts.storage.disks import durable, is_spoilt, tree_of
 
@@ -47,6 +54,48 @@ def kept_log_start(disk: Disk, tp: TopicPartition, files: PartitionLog) -> int |
     except CorruptCheckpoint:
         return None
     return max(written.get(tp, 0), files.segments[0].base_offset)
+
+
+@of_method(RecordDeletions, "_begin")
+def begin(
+    deletions: RecordDeletions,
+    tp: TopicPartition,
+    offset: int,
+    delayed: DelayedProduce,
+    index: int,
+) -> Generator[None, int, Broken]:
+    """A deletion is answered once all live replicas have it, and waited for until then."""
+    replica = deletions._state.hosted.online_replica(tp)  # noqa: SLF001 -- nothing public has it
+    wanted = replica.partition.high_watermark if replica and offset < 0 else offset
+    yield
+    if replica is None or delayed.codes[index] not in {None, ErrorCode.NONE}:
+        return None
+    is_done = replica.low_watermark >= wanted
+    if (delayed.codes[index] is ErrorCode.NONE) is is_done:
+        return None
+    return f"{tp} is deleted up to {wanted}, answered is {delayed.codes}, done is {is_done}"
+
+
+@of_method(Leadership, "_look_at_high_watermarks")
+def look_at_high_watermarks(leadership: Leadership) -> Generator[None, None, Broken]:
+    """When a broker is gone nobody waits for it any more."""
+    yield
+    for _, replica in leadership.state.hosted.iterate_online():
+        if broken := deletions_overdue(replica):
+            return broken
+    return None
+
+
+@of_method(LogStartWrites, "_end")
+def end_of_write(
+    writes: LogStartWrites, log_dir: LogDir, asked: asyncio.Future[bool], *, is_written: bool
+) -> Generator[None, None, Broken]:
+    """Who asks while log starts are being written has them written again."""
+    yield
+    is_asked = log_dir.path in writes._asked  # noqa: SLF001 -- nothing public has it
+    if is_asked is not (log_dir.path in writes._writing):  # noqa: SLF001 -- as above
+        return f"the log starts of {log_dir.path} are asked for: {is_asked}, and not written so"
+    return None
 
 
 @of_method(Replica, "_on_log_start_written")

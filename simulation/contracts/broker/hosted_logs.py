@@ -50,6 +50,31 @@ def append(
     return None
 
 
+@of_method(HostedLog, "cut")
+def cut(
+    log: Log, offset: int, *, on_producers: Callable[[ProducerStates], None] | None = None
+) -> Generator[None, asyncio.Future[bool], Broken]:
+    """A log that is cut ends there, and what was on its way to it counts no more."""
+    token, end = log.token, min(log.positions.next_offset, offset)
+    yield
+    if log.is_still(token) or log.positions.next_offset != end:
+        return f"{log.log_dir} is cut at {offset}, it goes on at {log.positions.next_offset}"
+    return None
+
+
+@of_method(HostedLog, "restart_at")
+def restart_at(
+    log: Log, offset: int, *, now_ms: int
+) -> Generator[None, asyncio.Future[bool], Broken]:
+    """A log that is emptied begins anew, and what was on its way to it counts no more."""
+    token = log.token
+    yield
+    stands = (log.positions.log_start_offset, log.positions.next_offset)
+    if log.is_still(token) or stands != (offset, offset):
+        return f"{log.log_dir} is emptied to begin at {offset}, and stands at {stands}"
+    return None
+
+
 @of_method(HostedLog, "_on_cut")
 def on_cut(
     log: Log,
@@ -113,6 +138,20 @@ def on_high_watermark(replica: Replica) -> Generator[None, None, Broken]:
     first, committed = _first(replica.replicated), replica.partition.high_watermark
     is_late = first is not None and first <= committed
     return f"up to {committed} is committed, {first} is waited for" if is_late else None
+
+
+def deletions_overdue(replica: Replica) -> Broken:
+    """Say who waits for a deletion that all replicas have, or whose broker is gone."""
+    first = _first(replica.deleted)
+    is_late = first is not None and first <= replica.low_watermark
+    return f"{replica.tp} begins at {first} everywhere, which is waited for" if is_late else None
+
+
+@of_method(Replica, "on_log_start")
+def on_log_start(replica: Replica) -> Generator[None, None, Broken]:
+    """Nobody waits for a deletion that all live replicas have."""
+    yield
+    return deletions_overdue(replica)
 
 
 @of_method(Replica, "low_watermark")

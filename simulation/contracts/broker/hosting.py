@@ -224,8 +224,7 @@ def bring_back(
     Elsewhere it is nobody's: its replica was deleted while its log dir was away.
     """
     state, hosted = loaded._state, loaded._state.hosted  # noqa: SLF001 -- nothing public has it
-    if state.control_turn.locked():
-        return None
+    was_locked = state.control_turn.locked()
     is_unread = state.log_dir_states.is_unread(log_dir.path)
     unknown = [
         log.topic_partition
@@ -236,5 +235,12 @@ def bring_back(
         if log.topic_partition not in hosted._deleted  # noqa: SLF001 -- as above
     ]
     returned = yield
+    elsewhere = [
+        tp for tp in returned.belonging if state.log_dir_states.preferred(tp) != log_dir.path
+    ]
+    if elsewhere:
+        return f"the lost {elsewhere} of {log_dir.path} would be made anew anywhere"
+    if was_locked:
+        return None  # What was found may have become another's meanwhile.
     wrong = [tp for tp in unknown if (tp in returned.strays) is is_unread]
     return f"{log_dir.path}, unread: {is_unread}: {wrong} of {returned}" if wrong else None

@@ -8,19 +8,25 @@ KIP-392, KIP-497.
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
+from typing import Final
 
+from broker.context import Context
 from broker.engine.log.logs import Logs
 from broker.engine.move.moves import Moves
 from broker.engine.replica import Replica
 from broker.engine.serve.fetch import Fetches
 from broker.engine.serve.isr_reporter import IsrReporter, LedReplica, _Sent
 from broker.engine.serve.reading import Reading
-from broker.engine.types import FetchPart, FetchResult
+from broker.engine.types import FetchParams, FetchPart, FetchResult
+from broker.handlers import fetch as fetch_handler
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID
 from protocol.messages.control import AlterPartitionResponsePartitionData
-from simulation.contracts.contract import Broken, of_method
+from simulation.contracts.contract import Broken, of_function, of_method
+
+_ANY_REPLICA_SINCE: Final = 11
+"""The first version of Fetch in which consumers may read from any replica (KIP-392)."""
 
 
 def _refusal(reading: Reading, replica: Replica, part: FetchPart) -> ErrorCode:
@@ -73,6 +79,17 @@ def _misread(reading: Reading, replica: Replica, part: FetchPart, result: FetchR
     return None
 
 
+@of_function(fetch_handler._read)  # noqa: SLF001 -- the rule of a handler
+def read(
+    context: Context, params: FetchParams, parts: Sequence[FetchPart], version: int
+) -> Generator[None, list[FetchResult], Broken]:
+    """Clients of before KIP-392 read from leaders, and so do followers."""
+    yield
+    if not params.leader_only and (version < _ANY_REPLICA_SINCE or params.replica_id >= 0):
+        return f"{params} of version {version} is read from any replica"
+    return None
+
+
 @of_method(IsrReporter, "propose")
 def propose(reporter: IsrReporter, replica: LedReplica) -> Generator[None, None, Broken]:
     """What is proposed is told to the controller."""
@@ -80,6 +97,34 @@ def propose(reporter: IsrReporter, replica: LedReplica) -> Generator[None, None,
     key = (replica.topic_id, replica.tp.partition)
     is_told = reporter._wanted.get(key) is replica and reporter._wake.is_set()  # noqa: SLF001
     return None if is_told else f"the Isr of {replica.tp} is told to nobody"
+
+
+@of_method(IsrReporter, "_report")
+def report(reporter: IsrReporter) -> Generator[None, bool, Broken]:
+    """What is proposed is asked for until it is answered, whatever became of the request.
+
+    A refusal that a leader waits out is counted; the next LeaderAndIsr ends it.
+    """
+    sent = {
+        key: (replica.partition.leader_epoch, replica.partition.isr)
+        for key, replica in reporter._wanted.items()  # noqa: SLF001 -- nothing public has it
+    }
+    replicas = dict(reporter._wanted)  # noqa: SLF001 -- as above
+    refused = reporter._ports.refused_count.value  # noqa: SLF001 -- as above
+    is_done = yield
+    left = [
+        str(replica.tp)
+        for key, replica in replicas.items()
+        if key not in reporter._wanted  # noqa: SLF001 -- as above
+        and replica.partition.is_leader
+        and replica.partition.isr.proposed is not None
+        and (replica.partition.leader_epoch, replica.partition.isr) == sent[key]
+    ]
+    if len(left) > reporter._ports.refused_count.value - refused:  # noqa: SLF001 -- as above
+        return f"the Isrs that {left} propose are asked for no more"
+    if is_done and reporter._wanted and not reporter._wake.is_set():  # noqa: SLF001 -- as above
+        return "nobody is woken to ask for what is wanted"
+    return None
 
 
 @of_method(IsrReporter, "_take")

@@ -12,19 +12,25 @@ from typing import Any, Final
 import pytest
 
 from broker.core.cleaner_offsets import CleanerOffsets
+from broker.core.delayed import DelayedProduce, ProduceWaiters
 from broker.core.future_log import CleaningPauses
 from broker.core.rebuild_throttle import RebuildThrottle
 from broker.core.retention import RetentionLimits
 from broker.engine.control.failures import Failures
+from broker.engine.control.leadership import Leadership
 from broker.engine.log.deletions import Deletions
+from broker.engine.log.log_start_writes import LogStartWrites
 from broker.engine.log.retention import Retention
 from broker.engine.move.moving import MovingLog
 from broker.engine.replica import Replica
+from broker.engine.serve.record_deletion import RecordDeletions
 from broker.storage.files import LogDirFiles
 from broker.storage.memory_disk import MemoryDisk
 from broker.storage.shutdown import write_log_start_offsets
 from jbodlab.worlds.scenario_files import load_plan
 from protocol.configs.topic import TopicConfig
+from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
 from tests.broker.storage.builders import ORDERS, filled_log
 from tests.simulation.contracts.broker.test_engine import is_well, told_by
 from tests.simulation.contracts.wrong_rules import answers, told_of
@@ -222,3 +228,56 @@ def test_what_is_closed_for_one_log_stays_for_others(
     wrong: Callable[..., object] | None, *, is_wrong: bool
 ) -> None:
     assert bool(told_of(wrong, "LogDirFiles.close_below", close)) is is_wrong
+
+
+@pytest.mark.parametrize(("is_answered", "low_watermark"), [(True, 4), (False, 5)])
+def test_a_deletion_is_answered_once_all_have_it(*, is_answered: bool, low_watermark: int) -> None:
+    tp = TopicPartition("orders", 0)
+    partition = SimpleNamespace(high_watermark=9)
+    replica = SimpleNamespace(partition=partition, low_watermark=low_watermark)
+    hosted = SimpleNamespace(online_replica=answers(replica))
+    deletions: Any = SimpleNamespace(_state=SimpleNamespace(hosted=hosted))
+    delayed = DelayedProduce(1, lambda: None)
+
+    def begins(_: object, __: object, ___: object, asked: DelayedProduce, index: int) -> int:
+        if is_answered:
+            asked.complete(index, ErrorCode.NONE)
+        return low_watermark
+
+    def use() -> None:
+        RecordDeletions._begin(deletions, tp, 5, delayed, 0)
+
+    assert told_of(begins, "RecordDeletions._begin", use)
+
+
+@pytest.mark.parametrize("low_watermark", [4, 5])
+def test_nobody_waits_for_a_broker_that_is_gone(low_watermark: int) -> None:
+    waiters = ProduceWaiters()
+    waiters.add(5, DelayedProduce(1, lambda: None), 0)
+    replica = SimpleNamespace(deleted=waiters, low_watermark=low_watermark, tp="orders-0")
+    hosted = SimpleNamespace(iterate_online=lambda: [("orders-0", replica)])
+    leadership: Any = SimpleNamespace(state=SimpleNamespace(hosted=hosted))
+
+    def use() -> None:
+        Leadership._look_at_high_watermarks(leadership)
+
+    told = told_of(answers(None), "Leadership._look_at_high_watermarks", use)
+    assert bool(told) is (low_watermark == 5)
+
+
+@pytest.mark.parametrize("is_written_again", [True, False])
+def test_log_starts_that_are_asked_for_meanwhile_are_written_again(
+    *, is_written_again: bool
+) -> None:
+    writes: Any = SimpleNamespace(_asked={"/d1": None}, _writing={"/d1": None})
+    log_dir: Any = SimpleNamespace(path="/d1")
+    asked: Any = None
+
+    def ends(writes: Any, *_: object, **__: object) -> None:
+        if not is_written_again:
+            del writes._writing["/d1"]
+
+    def use() -> None:
+        LogStartWrites._end(writes, log_dir, asked, is_written=True)
+
+    assert bool(told_of(ends, "LogStartWrites._end", use)) is not is_written_again

@@ -19,6 +19,9 @@ from tests.simulation.contracts.wrong_rules import answers, told_of
 
 APPEND: Final = HostedLog[Any].append
 ON_CUT: Final = HostedLog[Any]._on_cut  # pyright: ignore[reportPrivateUsage]
+CUT: Final = HostedLog[Any].cut
+RESTART: Final = HostedLog[Any].restart_at
+BEGINS_ANEW: Final = "bug-follower-that-begins-anew-keeps-up-with-retention"
 DELETES: Final = "move-keeps-deleted-records-deleted"
 
 
@@ -32,6 +35,13 @@ def forgets_the_producers(log: Any, found: Any, _on_producers: Any, cut: Any) ->
     ON_CUT(log, found, None, cut)
 
 
+def keeps_what_is_on_its_way(log: Any, *args: Any, **kwargs: Any) -> Any:
+    token, rule = log._generation, RESTART if "now_ms" in kwargs else CUT
+    done = rule(log, *args, **kwargs)
+    log._generation = token
+    return done
+
+
 def counts_its_own_alone(replica: Replica) -> int:
     return replica.partition.log_start_offset + 1
 
@@ -40,6 +50,8 @@ WRONG_RULES: Final[list[tuple[str, Callable[..., object] | property, str]]] = [
     ("HostedLog.append", leaves_an_offset_out, LEADER_FAILS),
     ("HostedLog._on_cut", forgets_the_producers, KNOWS_LESS),
     ("HostedLog._on_cut", answers(None), KNOWS_LESS),
+    ("HostedLog.cut", keeps_what_is_on_its_way, KNOWS_LESS),
+    ("HostedLog.restart_at", keeps_what_is_on_its_way, BEGINS_ANEW),
     ("HostedLog.become", answers(None), DELETES),
     ("Replica.on_high_watermark", answers(None), LEADER_FAILS),
     ("Replica.low_watermark", property(counts_its_own_alone), DELETES),
@@ -70,6 +82,13 @@ def waited_for(offset: int) -> Any:
 def test_who_waits_for_what_is_written_is_told(offset: int, *, is_late: bool) -> None:
     wrong = answers(None)
     told = told_of(wrong, "Replica.on_written", lambda: Replica.on_written(waited_for(offset)))
+    assert bool(told) is is_late
+
+
+@pytest.mark.parametrize(("offset", "is_late"), [(2, True), (3, True), (4, False)])
+def test_who_waits_for_a_deletion_that_all_have_is_told(offset: int, *, is_late: bool) -> None:
+    waiting = SimpleNamespace(deleted=waited_for(offset).written, low_watermark=3, tp="orders-0")
+    told = told_of(answers(None), "Replica.on_log_start", lambda: Replica.on_log_start(waiting))  # pyright: ignore[reportArgumentType]
     assert bool(told) is is_late
 
 

@@ -120,10 +120,13 @@ def lost() -> HostedPartitions[Hosted, Idle]:
     return hosted
 
 
-def told_back(*, is_unread: bool, is_stray: bool) -> list[str]:
-    """Return what is told when a log of a replica that nobody knows comes back."""
+def told_back(*, is_unread: bool, is_stray: bool, preferred: str = "/d1") -> list[str]:
+    """Return what is told when a log of a replica that nobody knows comes back, beside a lost one.
+
+    ``preferred``: where that is made anew.
+    """
     loaded: Any = object.__new__(LoadedLogDirs)
-    states = SimpleNamespace(is_unread=answers(is_unread))
+    states = SimpleNamespace(is_unread=answers(is_unread), preferred=answers(preferred))
     loaded._state = SimpleNamespace(
         hosted=table(), log_dir_states=states, control_turn=asyncio.Lock()
     )
@@ -132,7 +135,7 @@ def told_back(*, is_unread: bool, is_stray: bool) -> list[str]:
     found: Any = SimpleNamespace(logs=[log])
 
     async def brings_back(*_: object) -> ReturnedReplicas:
-        return ReturnedReplicas((), (), (T0,) if is_stray else ())
+        return ReturnedReplicas((), (), (T0,) if is_stray else (), (T1,))
 
     def use() -> None:
         asyncio.run(loaded._bring_back(log_dir, found, ReturnRule()))
@@ -146,3 +149,9 @@ def test_a_log_of_no_known_replica_is_kept_where_nobody_named_what_there_is(
     *, is_unread: bool, is_stray: bool
 ) -> None:
     assert bool(told_back(is_unread=is_unread, is_stray=is_stray)) is (is_unread is is_stray)
+
+
+@pytest.mark.parametrize(("preferred", "is_told"), [("/d1", False), ("/d2", True)])
+def test_what_a_log_dir_has_lost_is_made_anew_in_it(preferred: str, *, is_told: bool) -> None:
+    told = told_back(is_unread=True, is_stray=False, preferred=preferred)
+    assert bool(told) is is_told

@@ -16,6 +16,7 @@ from broker.engine.types import FetchResult
 from jbodlab.worlds.scenario_files import load_plan
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, TopicPartition
+from simulation.contracts.broker.serving import read
 from tests.simulation.contracts.broker.test_engine import KNOWS_LESS, LEADER_FAILS, is_well, told_by
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
@@ -50,11 +51,17 @@ def ends_and_is_not_cleaned(moves: Any, replica: Any) -> Any:
     return ended
 
 
+async def asks_for_nothing(reporter: Any) -> bool:
+    reporter._wanted.clear()
+    return True
+
+
 WRONG_RULES: Final[list[tuple[str, Callable[..., object], str]]] = [
     ("Fetches._look", refuses_and_waits, LEADER_FAILS),
     ("Fetches._look", tells_an_older_end, LEADER_FAILS),
     ("Fetches._look", answers(FetchResult()), KNOWS_LESS),
     ("IsrReporter.propose", answers(None), LEADER_FAILS),
+    ("IsrReporter._report", asks_for_nothing, LEADER_FAILS),
     ("Logs.raise_log_start", raises_it_in_memory_alone, DELETES),
     ("Moves._end", answers(None), CANCELLED),
     ("Moves._end", ends_and_is_not_cleaned, CANCELLED),
@@ -100,3 +107,18 @@ def test_an_answer_of_an_earlier_epoch_and_one_that_is_not_taken_are_told() -> N
     assert not taken(3, None)
     assert taken(3, takes_whatever_comes)
     assert taken(4, answers(True))
+
+
+@pytest.mark.parametrize(
+    ("version", "replica_id", "leader_only", "is_told"),
+    [(10, -1, False, True), (10, -1, True, False), (11, -1, False, False), (12, 2, False, True)],
+)
+def test_who_is_old_or_follows_reads_from_leaders(
+    version: int, replica_id: int, *, leader_only: bool, is_told: bool
+) -> None:
+    params = SimpleNamespace(leader_only=leader_only, replica_id=replica_id)
+    promise = read.promise(None, params, [], version)
+    next(promise)
+    with pytest.raises(StopIteration) as ended:
+        promise.send([])
+    assert bool(ended.value.value) is is_told
