@@ -45,10 +45,10 @@ def broker_started(step: Step, broker_id: int) -> None:
     others = [other for other in step.state.reachable_brokers() if other != broker_id]
     step.send_metadata(others, ())
     step.send_all_metadata((broker_id,))
-    unheard = step.run.unheard_configs.pop(broker_id, None)
-    if unheard is not None:
+    unheard = step.run.unheard_configs.get(broker_id)
+    if unheard:
         # A log dir may be cordoned since: it is to know that before it places a replica.
-        step.send_changed_configs((broker_id,), unheard)
+        step.send_changed_configs((broker_id,), list(unheard))
     unknown_replicas.tell(step, (broker_id,))
     replicas = replicas_on(step, broker_id)
     move_replicas(step, replicas, ReplicaPhase.ONLINE)

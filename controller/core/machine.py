@@ -251,6 +251,7 @@ def _answered(step: Step, event: RequestAnswered) -> None:
         return  # of the channel before this one, which is closed when the journal has it
     assert event.sequence == progress.answered + 1
     progress.answered = event.sequence
+    step.run.note_heard(event.broker_id, event.sequence)
     if isinstance(event.request, LeaderAndIsrRequest):
         failures.leader_and_isr_answered(step, event)
     elif isinstance(event.request, StopReplicaRequest):

@@ -17,6 +17,8 @@ from protocol.messages.journal import JournalReport
 from protocol.witness import Witness, unwitnessed
 
 DELETED_TOPICS_KEPT_MAX: Final = 10_000
+NOT_SENT: Final = 0
+"""The sequence of what could not be sent to a broker."""
 """More are not deleted while one report of a broker is on its way."""
 
 
@@ -115,8 +117,11 @@ class RunState:
     """None: it is over."""
     reports: dict[int, JournalReport] = field(default_factory=dict[int, JournalReport])
     """Broker id -> the last it reported of the journal since the start."""
-    unheard_configs: dict[int, dict[str, None]] = field(default_factory=dict[int, dict[str, None]])
-    """Broker id -> topics and rows that changed while it was away."""
+    unheard_configs: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
+    """Broker id -> topic or row that changed -> the sequence that told it so, not answered yet.
+
+    ``NOT_SENT``: it was away.
+    """
     unlearned: dict[int, None] = field(default_factory=dict[int, None])
     """Fenced brokers that heard of what the journal lacks and have not told their replicas yet."""
     hearing_is_over: bool = False
@@ -136,6 +141,14 @@ class RunState:
         self.deleted_topic_ids[topic_id] = None
         if len(self.deleted_topic_ids) > DELETED_TOPICS_KEPT_MAX:
             del self.deleted_topic_ids[next(iter(self.deleted_topic_ids))]
+
+    def note_heard(self, broker_id: int, sequence: int) -> None:
+        """Take the answer to a sequence: what that told is heard."""
+        unheard = self.unheard_configs.get(broker_id)
+        if unheard:
+            self.unheard_configs[broker_id] = {
+                name: sent for name, sent in unheard.items() if not NOT_SENT < sent <= sequence
+            }
 
     def was_asked_before_return(self, broker_id: int, sequence: int) -> bool:
         """Tell whether a request is of before a broker last said what came back there."""

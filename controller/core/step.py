@@ -21,7 +21,7 @@ from controller.core.effects import (
 )
 from controller.core.placement import RandomSource
 from controller.core.records import Record
-from controller.core.run_state import Progress, RunState, Waiting
+from controller.core.run_state import NOT_SENT, Progress, RunState, Waiting
 from controller.core.settings import Settings
 from controller.core.state import ClusterState
 from protocol.configs.parsing import BrokerConfig, BrokerOverrides, broker_config
@@ -97,19 +97,19 @@ class Step:
     def send_changed_configs(self, broker_ids: Collection[int], names: Collection[str]) -> None:
         """Tell brokers that these changed, topics or rows; who is away is told when it is back.
 
-        One that was stopped for a while may come back without having noticed that it was away.
-        What is kept in ZooKeeper they see there.
+        So is who does not answer before it is away: one that was stopped for a while may come back
+        without having noticed. What is kept in ZooKeeper they see there.
         """
         if self.settings.has_zookeeper:
             return
         reachable = [each for each in self.state.reachable_brokers() if each in broker_ids]
-        for broker_id in broker_ids:
-            if broker_id not in reachable:
-                unheard = self.run.unheard_configs.setdefault(broker_id, {})
-                unheard.update(dict.fromkeys(names))
         batch = self.new_batch()
         batch.add_changed_configs(reachable, names)
         self.send_batch(batch)
+        for broker_id in broker_ids:
+            sent = self.run.channels[broker_id].sent if broker_id in reachable else NOT_SENT
+            unheard = self.run.unheard_configs.setdefault(broker_id, {})
+            unheard.update(dict.fromkeys(names, sent))
 
     def send(self, broker_id: int, request: Any) -> int:
         """Put one request into a reachable broker's channel and return its sequence."""

@@ -86,6 +86,7 @@ class Sampler:
         """Look a last time, at the disks too, and return everything; the cluster still runs."""
         if self._timer is not None:
             self._timer.cancel()
+            self._timer = None  # Nothing that is said makes it hurry any more.
         for name in list(self._faults):
             self.fault_ended(name)
         await self._settle()

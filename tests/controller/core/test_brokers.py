@@ -16,7 +16,7 @@ from protocol.messages.lifecycle import (
     ControlledShutdownRequest,
 )
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
-from tests.controller.core.altering import BROKER, GROUP, SET, alter
+from tests.controller.core.altering import BROKER, GROUP, SET, alter, incremental
 from tests.controller.core.cluster import (
     HEARTBEAT_MS,
     SESSION_MS,
@@ -64,6 +64,25 @@ def test_a_broker_hears_what_changed_while_it_was_away_before_its_roles() -> Non
     cluster.take()
     cluster.start_broker(1)
     assert isinstance(cluster.take()[1][1], LeaderAndIsrRequest)
+
+
+@pytest.mark.parametrize(("held", "told_again"), [([1], [""]), ([], [])])
+def test_a_broker_that_was_gone_before_it_answered_is_told_again(
+    held: list[int], told_again: list[str]
+) -> None:
+    """It was paused, and did not get what had been sent to it (seed 770657)."""
+    cluster = three_brokers()
+    cluster.held = held
+    cluster.ask(incremental((BROKER, "1", [("log.segment.bytes", SET, "100")])), 1)
+    cluster.settle()
+    cluster.take()
+    cluster.held = []
+    cluster.expire(1)
+    cluster.take()
+
+    cluster.start_broker(1)
+    rows = [t.topic_name for request in cluster.take()[1][1:] for t in request.topic_states]
+    assert rows == told_again
 
 
 def test_the_same_incarnation_keeps_its_epoch_and_its_life() -> None:
