@@ -75,9 +75,8 @@ def test_a_broker_that_was_gone_before_it_answered_is_told_again(
     cluster.held = held
     cluster.ask(incremental((BROKER, "1", [("log.segment.bytes", SET, "100")])), 1)
     cluster.settle()
-    cluster.take()
-    cluster.held = []
     cluster.expire(1)
+    cluster.held = []
     cluster.take()
 
     cluster.start_broker(1)
