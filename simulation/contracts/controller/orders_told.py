@@ -4,6 +4,8 @@ Who ordered something finds it in force on whatever broker it asks next. Source:
 ZkAdminManager.topicPurgatory, KafkaController.sendUpdateMetadataRequest.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections import defaultdict
@@ -81,6 +83,7 @@ _ORDERS: Final = (
     ElectLeadersRequest,
 )
 """The others wait where they changed something, and say TIMED_OUT where they may not."""
+_CONFIGS_CHANGED: Final = (TopicConfigsChanged, BrokerConfigsChanged)
 _Row = tuple[str, int]
 _NO_PARTITION: Final = -1
 
@@ -108,7 +111,13 @@ def told_at_once(machine: Machine, _: Event, _now_ms: int) -> Told:
 
 
 def _due(machine: Machine, record: Record) -> Iterator[tuple[int | None, str, int]]:
-    """Give (broker, or None for all; name of a row; partition or -1) of what is to be told."""
+    """Give (broker, or None for all; name of a row; partition or -1) of what is to be told.
+
+    What is kept in ZooKeeper brokers see there.
+    """
+    has_zookeeper = machine._settings.has_zookeeper  # noqa: SLF001 -- nothing public has it
+    if has_zookeeper and (type(record) in _ROWS or isinstance(record, _CONFIGS_CHANGED)):
+        return
     if type(record) in _ROWS:
         yield None, _ROWS[type(record)], _NO_PARTITION
     elif isinstance(record, TopicConfigsChanged):
