@@ -16,6 +16,7 @@ from simulation.core.checkers.compaction import Compaction
 from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.fault_model import trusted_logs, unclean_epochs
+from simulation.core.checkers.leading import Leading
 from simulation.core.checkers.spans import Span
 from simulation.core.checkers.timeline import last_partitions
 from simulation.core.history import NAMELESS, UNREADABLE, Kind, Poll, Send, Txn
@@ -74,6 +75,7 @@ def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
     """Return what nothing forgives or took on purpose."""
     forgiven = evidence.forgiven
     unclean = unclean_epochs(evidence.samples)
+    leading = Leading(evidence.samples)
     last_read_us: dict[tuple[str, TopicPartition], int] = {}
     return [
         fact
@@ -82,8 +84,15 @@ def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
         for fact in _facts(span, last_read_us)
         if fact.asked_us > forgiven.get(fact.tp, -1)
         and not NO_EPOCH < fact.leader_epoch < unclean.get(fact.tp, NO_EPOCH)
+        and not (fact.tp in unclean and _may_be_of_older(fact, unclean[fact.tp], leading))
         and not deletions.took_topic(fact.tp.topic, fact.asked_us)
     ]
+
+
+def _may_be_of_older(fact: _Fact, epoch: int, leading: Leading) -> bool:
+    """Tell whether a library, which does not say who answers, may have asked a deposed leader."""
+    is_unsaid = fact.leader_epoch == NO_EPOCH
+    return is_unsaid and leading.is_led_below(fact.tp, epoch, fact.asked_us, fact.at_us)
 
 
 def _facts(span: Span, last_read_us: dict[tuple[str, TopicPartition], int]) -> Iterator[_Fact]:

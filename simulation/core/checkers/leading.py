@@ -31,6 +31,16 @@ class Leading:
         seen = in_force(samples, begin_us, end_us + self._late_us)
         return seen if is_one_leadership(seen) else ()
 
+    def is_led_below(
+        self, tp: TopicPartition, leader_epoch: int, begin_us: int, end_us: int
+    ) -> bool:
+        """Tell whether a broker led in an older epoch, from a question to its answer."""
+        return any(
+            one.role is Role.LEADER and one.leader_epoch < leader_epoch
+            for samples in self._replicas.get(tp, {}).values()
+            for one in in_force(samples, begin_us, end_us + self._late_us)
+        )
+
     def copies(self, tp: TopicPartition, end_offset: int, begin_us: int, end_us: int) -> int | None:
         """Return how many brokers may have had a log up to an offset, from begin to end.
 

@@ -5,7 +5,7 @@ import pytest
 from protocol.ids import TopicPartition
 from simulation.core.checkers.durability import check_durability
 from simulation.core.history import NAMELESS, UNREADABLE, Function, Order, Poll, Read, Send
-from simulation.core.samples import Damage, TopicSample
+from simulation.core.samples import Damage, Role, TopicSample
 from tests.simulation.core.checkers.build import TP, Story
 
 
@@ -235,6 +235,23 @@ def test_a_leader_that_does_not_know_of_an_unclean_election_promises_nothing() -
     story.at(3).partition(isr=(2,), leader=2, epoch=0, topic_id=b"made anew")
 
     assert len(_texts(story)) == 2, "the epochs of another topic say nothing"
+
+
+@pytest.mark.parametrize(("is_led_still", "is_promised"), [(True, False), (False, True)])
+def test_a_library_may_have_been_answered_by_a_leader_that_does_not_know(
+    is_led_still: bool, is_promised: bool
+) -> None:
+    story = Story()
+    story.partition(isr=(1,), leader=1, epoch=0)
+    story.replica(1, Role.LEADER, epoch=0)
+    story.at(1).partition(isr=(2,), leader=2, epoch=1)
+    if not is_led_still:
+        story.replica(1, Role.FOLLOWER, epoch=1)
+    send = Send(TP, (11,), -1, base_offset=1)
+    story.at(2).history.begin("library", Function.SEND, send).ok(send)
+    story.log(2, 98, 99, is_leader=True)
+
+    assert (_texts(story) != []) is is_promised
 
 
 def test_a_log_whose_bytes_were_changed_on_purpose_is_not_asked() -> None:
