@@ -74,12 +74,13 @@ def _seen_until_us(samples: Samples) -> int:
     return last[0].at_us - samples.seen_within_us
 
 
-def about_topic(ordered: list[Ordered], topic: str) -> list[Ordered]:
+def about_topic(ordered: list[Ordered], topic: str, samples: Samples) -> list[Ordered]:
     """Return what was ordered of a topic since it was deleted last.
 
-    Who asks for a topic that was deleted may make it anew, without an order of anybody. While
-    nobody knows whether and when it is deleted, nothing is sure of what was ordered; nor of what
-    was ordered before the deletion was answered, which may have come behind it.
+    A deletion may wait for a reassignment, and takes with it what was ordered meanwhile. Who asks
+    for a topic that was deleted may make it anew, without an order of anybody. While nobody knows
+    whether and when it is deleted, nothing is sure of what was ordered; nor of what was ordered
+    before the deletion was answered, which may have come behind it.
     """
     about = [each for each in ordered if each.order.topic == topic]
     deletions = [each for each in about if each.function is Function.DELETE_TOPIC]
@@ -87,8 +88,32 @@ def about_topic(ordered: list[Ordered], topic: str) -> list[Ordered]:
         return [replace(each, is_sure=False, may_come_again=True) for each in about]
     deleted_us = max((each.begin_us for each in deletions), default=-1)
     answered_us = max((each.end_us for each in deletions), default=-1)
+    waits = _waiting_deletions(samples, topic)
     return [
-        each if each.begin_us > answered_us else replace(each, is_sure=False)
+        each
+        if each.begin_us > answered_us and not _goes_with_topic(each, waits)
+        else replace(each, is_sure=False)
         for each in about
         if each.may_come_again or each.end_us >= deleted_us
     ]
+
+
+def _goes_with_topic(each: Ordered, waits: list[tuple[int, int]]) -> bool:
+    """Tell whether an order was of a topic that was gone later; a creation is of the next one."""
+    is_creation = each.function is Function.CREATE_TOPIC
+    return not is_creation and any(begin <= each.begin_us <= end for begin, end in waits)
+
+
+def _waiting_deletions(samples: Samples, topic: str) -> list[tuple[int, int]]:
+    """Return from when to when deletions of this topic waited for a reassignment, and went on."""
+    waits: list[tuple[int, int]] = []
+    begun_us: int | None = None
+    for sample in samples.partitions:
+        if sample.tp.topic != topic:
+            continue
+        if sample.is_gone:
+            waits += [] if begun_us is None else [(begun_us, sample.at_us)]
+            begun_us = None
+        elif begun_us is None and sample.is_deleted and sample.is_reassigned:
+            begun_us = sample.at_us
+    return waits

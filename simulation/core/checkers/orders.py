@@ -32,8 +32,8 @@ def check_orders(evidence: Evidence) -> list[Violation]:
     broken = [
         *_topics_gone(ordered, there),
         *_topics_still_there(ordered, samples, there),
-        *_partition_counts(ordered, there),
-        *_assignments(ordered, there),
+        *_partition_counts(ordered, samples, there),
+        *_assignments(ordered, samples, there),
         *_topic_configs(ordered, evidence, there),
         *_broker_configs(ordered, evidence),
         *kept_throttles(ordered, samples),
@@ -88,13 +88,14 @@ def _topics_still_there(
 
 
 def _partition_counts(
-    ordered: list[Ordered], there: Mapping[TopicPartition, PartitionSample]
+    ordered: list[Ordered], samples: Samples, there: Mapping[TopicPartition, PartitionSample]
 ) -> Iterator[str]:
     counts: dict[str, int] = {}
     for tp in there:
         counts[tp.topic] = counts.get(tp.topic, 0) + 1
     for topic, count in counts.items():
-        makers = _of(about_topic(ordered, topic), Function.CREATE_TOPIC, Function.CREATE_PARTITIONS)
+        about = about_topic(ordered, topic, samples)
+        makers = _of(about, Function.CREATE_TOPIC, Function.CREATE_PARTITIONS)
         writes = [each.sets(each.order.partitions) for each in makers]
         wanted = possible_values(writes)
         if wanted is not None and -1 not in wanted and count not in wanted:
@@ -105,11 +106,11 @@ def _partition_counts(
 
 
 def _assignments(
-    ordered: list[Ordered], there: Mapping[TopicPartition, PartitionSample]
+    ordered: list[Ordered], samples: Samples, there: Mapping[TopicPartition, PartitionSample]
 ) -> Iterator[str]:
     """Look at targets; who cancels a reassignment gets the old replicas in an order of Kafka's."""
     for tp, sample in there.items():
-        about = about_topic(ordered, tp.topic)
+        about = about_topic(ordered, tp.topic, samples)
         cancelled_us = max((each.end_us for each in about if _cancels(each, tp)), default=-1)
         wanted = possible_values(_assigned(about, tp, cancelled_us))
         has = sample.target or sample.replicas
@@ -165,7 +166,8 @@ def _topic_configs(
     last = {sample.topic: sample.configs for sample in evidence.samples.topics}
     taken_off = released(evidence)
     for topic in topics:
-        setters = _of(about_topic(ordered, topic), Function.CREATE_TOPIC, Function.ALTER_CONFIGS)
+        about = about_topic(ordered, topic, evidence.samples)
+        setters = _of(about, Function.CREATE_TOPIC, Function.ALTER_CONFIGS)
         settings = [_setting(each) for each in setters]
         yield from _wrong_configs(f"topic {topic}", last.get(topic, {}), settings, taken_off)
 

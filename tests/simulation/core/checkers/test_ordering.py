@@ -54,10 +54,44 @@ def test_what_was_ordered_while_a_topic_was_being_deleted_may_have_come_before_t
     deleting.ok(deleting.value)
     story.at(3).order(Function.CREATE_TOPIC, Order("orders", partitions=2))
 
-    about = about_topic(ordered_of(story.evidence), "orders")
+    about = about_topic(ordered_of(story.evidence), "orders", story.samples)
 
     assert [(each.function, each.is_sure) for each in about] == [
         (Function.CREATE_PARTITIONS, False),
+        (Function.DELETE_TOPIC, False),
+        (Function.CREATE_TOPIC, True),
+    ]
+
+
+def test_what_was_ordered_while_a_deletion_waited_for_a_reassignment_is_gone_with_the_topic() -> (
+    None
+):
+    setting = Order("orders", configs=(("retention.bytes", "20000"),))
+    for is_reassigned in (True, False):
+        story = Story()
+        story.at(1).order(Function.DELETE_TOPIC, Order("orders"))
+        story.partition(is_deleted=True, is_reassigned=is_reassigned)
+        story.at(2).order(Function.ALTER_CONFIGS, setting)
+        story.at(3).partition(is_gone=True)
+        story.at(4).order(Function.ALTER_CONFIGS, setting)
+
+        _, during, after = about_topic(ordered_of(story.evidence), "orders", story.samples)
+
+        assert (during.is_sure, after.is_sure) == (not is_reassigned, True)
+
+
+def test_a_creation_that_begins_while_a_deletion_waits_is_of_the_next_topic() -> None:
+    story = Story()
+    story.at(1).order(Function.DELETE_TOPIC, Order("orders"))
+    story.partition(is_deleted=True, is_reassigned=True)
+    creating = story.at(2).history.begin("admin", Function.CREATE_TOPIC, Order("orders"))
+    story.at(3).partition(is_gone=True)
+    story.at(4)
+    creating.ok(creating.value)
+
+    about = about_topic(ordered_of(story.evidence), "orders", story.samples)
+
+    assert [(each.function, each.is_sure) for each in about] == [
         (Function.DELETE_TOPIC, False),
         (Function.CREATE_TOPIC, True),
     ]
