@@ -74,12 +74,17 @@ def route(channels: MarkerChannels, part: _Part) -> Generator[None, None, Broken
 
 @of_method(MarkerChannels, "_taken")
 def taken(channels: MarkerChannels, parts: deque[_Part]) -> Generator[None, list[_Part], Broken]:
-    """What does not go into this request goes into a later one; a producer is in it once."""
+    """What does not go into this request goes into a later one; a producer is in it once.
+
+    Who does not coordinate a transaction any more writes no markers of it.
+    """
     before = [each for each in parts if _is_due(channels, each)]
     found = yield
     missing = [each for each in before if each not in found and each not in parts]
     if missing:
         return f"{missing} are forgotten"
+    if unwanted := [each for each in found if each not in before]:
+        return f"{unwanted} are written, and nobody wants them any more"
     owners: dict[int, MarkerProgress] = {}
     for each in found:
         if owners.setdefault(each.progress.due.producer_id, each.progress) is not each.progress:

@@ -3,6 +3,8 @@
 Source: RPCProducerIdManager, ProducerIdControlManager; KIP-730.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import asyncio
@@ -10,6 +12,7 @@ from collections.abc import Generator
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from broker.lifecycle.journal_knowledge import JournalKnowledge
 from broker.lifecycle.producer_ids import ProducerIds
 from simulation.contracts.contract import Broken, of_method
 
@@ -30,3 +33,15 @@ def next_producer_id(ids: ProducerIds) -> Generator[None, int, Broken]:
         return f"{producer_id} is given again, of {len(given)}"
     given[producer_id] = None
     return None
+
+
+@of_method(ProducerIds, "_allocate")
+def allocate(ids: ProducerIds) -> Generator[None, None, Broken]:
+    """A broker tells of a block, whatever becomes of the journal, before it gives an id of it."""
+    yield
+    end = ids._next + ids._left_count  # noqa: SLF001 -- nothing public has it
+    keeper = getattr(ids._keep, "__self__", None)  # noqa: SLF001 -- as above
+    if not isinstance(keeper, JournalKnowledge):
+        return None
+    told = keeper.report(with_replicas=False).producer_ids_end
+    return f"ids up to {end} are given, and {told} is told" if told < end else None

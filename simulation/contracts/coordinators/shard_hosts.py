@@ -63,6 +63,9 @@ def take(host: ShardHost[Any], decided: Decided) -> Generator[None, None, Broken
         lost = [each for each in waiting if each not in kept]
         if lost or not set(map(id, decided.effects)) <= set(map(id, writes[-1].effects)):
             return f"{host.tp}: {lost} and effects {decided.effects} are not with the last write"
+        endless = [each for each in waiting if each not in host._timers]  # noqa: SLF001 -- as above
+        if endless:
+            return f"{host.tp}: {endless} wait without end for a write"
     return _unalarmed(host)
 
 

@@ -92,6 +92,10 @@ def takes_all(_channels: MarkerChannels, parts: deque[_Part]) -> list[_Part]:
     return taken
 
 
+def takes_what_nobody_wants(_channels: MarkerChannels, parts: deque[_Part]) -> list[_Part]:
+    return [part._replace(tp=OFFSETS) for part in parts]
+
+
 async def asks_in_vain(_channels: object, _client: object, _parts: Sequence[_Part]) -> None:
     """Forget what does not get through."""
 
@@ -102,6 +106,7 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("MarkerChannels._route", forgets_who_is_not_led, until(not_led)),
     ("MarkerChannels._taken", takes_one, until(refused)),
     ("MarkerChannels._taken", takes_all, until(two_ends_of_one)),
+    ("MarkerChannels._taken", takes_what_nobody_wants, until(refused)),
     ("MarkerChannels._ask", asks_in_vain, until(down)),
     ("MarkerChannels._ask", asks_in_vain, until(refused)),
 ]

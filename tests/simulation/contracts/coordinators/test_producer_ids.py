@@ -1,5 +1,7 @@
 """What the contract of producer ids says where one is given twice."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import asyncio
@@ -8,7 +10,9 @@ from typing import Any, Final
 
 import pytest
 
+from broker.lifecycle.journal_knowledge import JournalKnowledge
 from broker.lifecycle.producer_ids import ProducerIds
+from broker.storage.journal_checkpoint import JournalCheckpoint
 from tests.simulation.contracts.wrong_rules import told_of
 
 RULE: Final = "ProducerIds.next_producer_id"
@@ -49,3 +53,17 @@ def test_a_block_that_two_brokers_have_is_told() -> None:
     assert told_of(None, RULE, given(0, 2)) == []
     assert told_of(None, RULE, given(0, 1))
     assert told_of(None, RULE, given(0)) == []
+
+
+@pytest.mark.parametrize(("told_end", "is_told"), [(6, True), (7, False), (0, True)])
+def test_a_block_is_told_of_before_its_ids_are_given(told_end: int, *, is_told: bool) -> None:
+    knowledge = JournalKnowledge(tuple, tuple)
+    knowledge.load([JournalCheckpoint(producer_ids_end=told_end)])
+    ids = _Blocks(5)
+    vars(ids)["_keep"] = knowledge.take_block
+
+    async def gets(_ids: object) -> None:
+        """Have the block already."""
+
+    told = told_of(gets, "ProducerIds._allocate", lambda: asyncio.run(ids._allocate()))
+    assert bool(told) is is_told

@@ -166,6 +166,12 @@ def mixes(host: ShardHost[Any], decided: Any) -> None:
         _take(host, decided)
 
 
+def waits_without_end(host: ShardHost[Any], decided: Any) -> None:
+    _take(host, decided)
+    for waiter in list(host._timers):
+        host._stop_timer(waiter)
+
+
 def cuts(host: ShardHost[Any], decided: Any) -> None:
     host._unwritten += [_Write(records=[record]) for record in decided.records]
 
@@ -211,6 +217,7 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("ShardHost.take", at_once, story(committed)),
     ("ShardHost.take", answers(None), story(committed)),
     ("ShardHost.take", at_once, story(asked_at_once)),
+    ("ShardHost.take", waits_without_end, story(committed)),
     ("ShardHost.take", mixes, story(two_transactions)),
     ("ShardHost.take", cuts, story(one_decision)),
     ("ShardHost.take", joins_the_first, story(asked_behind_two)),
