@@ -160,11 +160,12 @@ class ConsumerWorkload:
                 return False
             async with self._turn:
                 taken, codes = self._take(asked, here, answer)
+                is_stuck = self._is_stuck(asked, here, answer)
                 told = tuple(read for read in taken if read.records or read.error)
                 polling.ok(asked._replace(reads=told))
                 await self._after_read([read for read in taken if read.records])
         await self._heed(broker, codes)
-        return not codes
+        return not codes and not is_stuck
 
     async def _fetch(self, broker: int, here: Sequence[Position]) -> Any:
         settings = self._settings
@@ -222,6 +223,21 @@ class ConsumerWorkload:
                     codes[read.tp] = ErrorCode.CORRUPT_MESSAGE
                     self.progress.count_error(ErrorCode.CORRUPT_MESSAGE.name)
         return reads, codes
+
+    def _is_stuck(self, asked: Poll, here: Sequence[Position], answer: Any) -> bool:
+        """Tell whether bytes came and led nowhere: asked again at once, they would come at once.
+
+        An older format cannot say where a batch ends whose last records compaction took, nor that a
+        marker is there; a next batch that grows as it is converted has no room then. Apache Kafka
+        answers the same (``down_convert``).
+        """
+        if self._settings.message_format == max(FETCH_VERSIONS):
+            return False
+        has_bytes = any(part.records for topic in answer.responses for part in topic.partitions)
+        return has_bytes and all(
+            position.offset <= read.fetch_offset
+            for read, position in zip(asked.reads, here, strict=True)
+        )
 
     def _advance(
         self, position: Position, data: Buffer, aborted: AbortedRecords

@@ -8,6 +8,11 @@ from protocol.configs.broker import RACK_AWARE_SELECTOR
 from protocol.errors import ErrorCode
 from protocol.faults.model import DiskMode, FileClass
 from protocol.ids import TopicPartition
+from protocol.messages.transactions import (
+    WritableTxnMarker,
+    WritableTxnMarkerTopic,
+    WriteTxnMarkersRequest,
+)
 from simulation.core.history import Function, Kind, Poll, Read, Send
 from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
@@ -45,6 +50,19 @@ async def _write(lab: Lab, count: int, *, number: int = 0) -> None:
         topic="orders", records_max=count, batch_records=3, interval_ms=20, is_idempotent=True
     )
     await ProducerWorkload(number, lab.new_client("writer"), lab.history, settings, lab.clock).run()
+
+
+async def _write_marker(lab: Lab) -> None:
+    """Let the log end with the marker of a transaction of which nothing is known."""
+    leader = lab.client.leader(TP)
+    assert leader is not None
+    topic = WritableTxnMarkerTopic(name=TP.topic, partition_indexes=[TP.partition])
+    marker = WritableTxnMarker(
+        producer_id=1000, producer_epoch=0, transaction_result=True, topics=[topic]
+    )
+    answer = await lab.client.ask(leader.broker, WriteTxnMarkersRequest(markers=[marker]), 1)
+    (result,) = answer.markers[0].topics[0].partitions
+    assert ErrorCode(result.error_code) is ErrorCode.NONE
 
 
 async def test_it_reads_what_is_there_and_what_comes(lab: Lab) -> None:
@@ -93,6 +111,25 @@ async def test_it_follows_the_leader(lab: Lab) -> None:
     assert _read_records(lab) == _written(lab)
     assert len({read.leader_epoch for read in _reads(lab) if read.records}) == 2
     assert lab.ended(Function.POLL, Kind.FAIL) != []
+
+
+async def test_an_old_one_waits_before_what_its_format_cannot_say(lab: Lab) -> None:
+    """Seed 788527; here a marker is at the end of the log, which the answer fills up."""
+    await lab.create()
+    await _write(lab, 3)
+    await _write_marker(lab)
+    settings = ConsumerSettings(topic="orders", message_format=1)
+    consumer = ConsumerWorkload(lab.new_client("reader"), lab.history, settings)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(consumer.run())
+        await asyncio.sleep(4)
+        at_the_marker = len(lab.ended(Function.POLL))
+        await _write(lab, 300, number=1)
+        await asyncio.sleep(2)
+        consumer.stop()
+
+    assert 2 < at_the_marker < 10
+    assert _read_records(lab) == _written(lab)
 
 
 async def test_it_goes_on_at_the_beginning_of_a_log_whose_records_were_deleted(lab: Lab) -> None:
