@@ -11,14 +11,14 @@ of the same transactional id goes on, as Kafka tells people to do.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError as AiokafkaError
-from aiokafka.errors import UnknownTopicOrPartitionError
+from aiokafka.errors import KafkaTimeoutError, UnknownTopicOrPartitionError
 
 from simulation.core.history import Function, History, Invocation, Send, Txn
 from simulation.core.payload import payload
@@ -35,6 +35,10 @@ from simulation.workload.producer import Pace, ProducerSettings, sends_in_turn
 
 TRANSACTION_TIMEOUT_MS: Final = 3_000
 """A coordinator aborts what is open for longer."""
+_WAIT_S_MAX: Final = 60.0
+"""For each step of a transaction; the library waits for ever, as for a coordinator whose only log
+was lost. Source: ProducerConfig.java max.block.ms."""
+AnswerT = TypeVar("AnswerT")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,15 +146,16 @@ async def commit_transaction(
         AiokafkaError: it is not known to be committed; the producer is of no more use.
     """
     try:
-        sent = await _sent(producer, txn.sends, record_bytes)
+        sent = await _in_time(_sent(producer, txn.sends, record_bytes))
         if txn.group:
             offsets = {read.tp: read.records[-1][0] + 1 for read in txn.reads}
-            await producer.send_offsets_to_transaction(library_offsets(offsets), txn.group)
+            told = producer.send_offsets_to_transaction(library_offsets(offsets), txn.group)
+            await _in_time(told)
     except AiokafkaError as error:
         ending.fail(error_name(error))
         raise
     try:
-        await producer.commit_transaction()
+        await _in_time(producer.commit_transaction())
     except AiokafkaError as error:
         ending.unknown(error_name(error))
         raise
@@ -166,12 +171,25 @@ async def abort_transaction(
         AiokafkaError: the producer is of no more use.
     """
     try:
-        await _sent(producer, sends, record_bytes)
-        await producer.abort_transaction()
+        await _in_time(_sent(producer, sends, record_bytes))
+        await _in_time(producer.abort_transaction())
     except AiokafkaError as error:
         ending.fail(error_name(error))
         raise
     ending.fail("aborted")
+
+
+async def _in_time(step: Awaitable[AnswerT]) -> AnswerT:
+    """Wait for a step of a transaction, but not for ever.
+
+    Raises:
+        AiokafkaError: it failed, or takes too long; what becomes of it is not known then.
+    """
+    try:
+        async with asyncio.timeout(_WAIT_S_MAX):
+            return await step
+    except TimeoutError as error:
+        raise KafkaTimeoutError(f"no end after {_WAIT_S_MAX:.0f} s") from error
 
 
 async def _sent(producer: Any, sends: Sequence[Send], record_bytes: int) -> tuple[Send, ...]:

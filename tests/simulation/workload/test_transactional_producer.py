@@ -83,6 +83,27 @@ async def test_a_producer_that_another_one_of_its_name_fenced_goes_on_as_a_new_o
     assert first.progress.errors
 
 
+async def test_a_coordinator_that_never_comes_back_is_given_up(lab: Lab) -> None:
+    """Seed 792071: the only log of the coordinator was lost, and the writer never ended."""
+    await lab.create()
+    with foreign_clocks(sim_loop()):
+        async with asyncio.TaskGroup() as tasks:
+            writing = producer(lab, records_max=10_000)
+            run = tasks.create_task(writing.run())
+            async with asyncio.timeout(60):
+                while not writing.progress.acknowledged:  # noqa: ASYNC110 - no event
+                    await asyncio.sleep(0.1)
+            for broker in lab.cluster.brokers.values():
+                broker.kill()
+            await asyncio.sleep(1)
+            writing.stop()
+            async with asyncio.timeout(100):
+                await run
+
+    assert transactions(lab)[-1][0] in (Kind.FAIL, Kind.INFO)
+    assert writing.progress.errors == {"KafkaTimeoutError": 1}
+
+
 def test_records_for_a_topic_without_partitions_are_an_error_that_ends_the_producer() -> None:
     with pytest.raises(UnknownTopicOrPartitionError):
         new_sends(1, range(2), "orders", [])
