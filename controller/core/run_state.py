@@ -17,9 +17,9 @@ from protocol.messages.journal import JournalReport
 from protocol.witness import Witness, unwitnessed
 
 DELETED_TOPICS_KEPT_MAX: Final = 10_000
+"""More are not deleted while one report of a broker is on its way."""
 NOT_SENT: Final = 0
 """The sequence of what could not be sent to a broker."""
-"""More are not deleted while one report of a broker is on its way."""
 
 
 @dataclass(slots=True)

@@ -60,8 +60,9 @@ def _unread(evidence: Evidence, outcomes: Outcomes, stuck: frozenset[str]) -> It
             case _:
                 pass
     for (group, tp), offsets in given.items():
+        last_offset = max(offsets, default=NO_OFFSET)
         for offset, (record, outcome) in outcomes.by_offset.get(tp, {}).items():
-            is_ahead = group in stuck and offset > max(offsets, default=NO_OFFSET)
+            is_ahead = group in stuck and offset > last_offset
             is_due = outcome is RecordOutcome.COMMITTED and not is_ahead
             if is_due and offset not in offsets:
                 yield f"group {group} was never given record {record} of {tp} at offset {offset}"
