@@ -11,9 +11,12 @@ from simulation.core.plan import ClusterPlan, Workload
 
 NAME: Final = "examiner"
 AUTHORIZER: Final = "authorizer.class.name"
+DELETES_TOPICS: Final = "delete.topic.enable"
 _CASES: Final = (4, 14)
 """Each costs as much as a hundred records, and more where it makes a topic."""
 _EVERY_MS: Final = (50, 200)
+_KEEPS_TOPICS: Final = 0.25
+"""Of examined clusters delete none."""
 
 
 def with_examiner(
@@ -28,6 +31,8 @@ def with_examiner(
         interval_ms=dice.randint(*_EVERY_MS),
         records_max=dice.randint(*_CASES),
     )
+    if dice.random() < _KEEPS_TOPICS:
+        cluster = replace(cluster, configs={**cluster.configs, DELETES_TOPICS: "false"})
     return cluster, (*workloads, examiner)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from simulation.core.dice import Dice
-from simulation.core.draw_examined import AUTHORIZER
+from simulation.core.draw_examined import AUTHORIZER, DELETES_TOPICS
 from simulation.core.plan import Plan
 
 SHARE: Final = 0.5
@@ -23,6 +23,7 @@ CONFIGS: Final[Mapping[str, str]] = {
     "group.max.size": "2147483647",
     "group.consumer.max.size": "2147483647",
     "transactional.id.expiration.ms": "604800000",
+    DELETES_TOPICS: "true",
 }
 """Those under which Apache Kafka was recorded, or its defaults: answers hang on most of them."""
 

@@ -76,7 +76,14 @@ def _cordon_and_back(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Act
         full = actions.Cordon(broker=node, log_dirs=tuple(cluster.log_dir_names))
         other = dice.choice([each for each in cluster.broker_ids if each != broker])
         topic = CreateTopic(name=f"extra{number}", assignment=((other,),))
-        return topic, full, actions.Reassign(of=topic.name, to=(broker,)), back
+        by_hand = dice.choice(
+            (
+                actions.Reassign(of=topic.name, to=(broker,)),
+                CreateTopic(name=f"placed{number}", assignment=((other, broker),)),
+                actions.AddPartitions(topic=topic.name, to=2, assignment=((broker,),)),
+            )
+        )
+        return topic, full, by_hand, back
     if dice.random() < 0.4:
         return cordon, back
     name = f"cordoned-{number}"

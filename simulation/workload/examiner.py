@@ -2,9 +2,10 @@
 
 What stories ask of brokers is little of what a client of Kafka may ask. Nobody compares what is
 answered here, for nobody knows what it must be while things break: contracts look at the rules that
-answer, and checkers at what becomes of the cluster. Where there is an authorizer the examiner, who
-is anonymous, orders rights on the topics, groups and transactions that its cases make; brokers then
-refuse what others may be told at the same moment.
+answer, and checkers at what becomes of the cluster. Between cases the examiner orders something
+(``examiner_orders``). Where there is an authorizer it, who is anonymous, orders rights on the
+topics, groups and transactions that its cases make; brokers then refuse what others may be told at
+the same moment.
 """
 
 from __future__ import annotations
@@ -19,13 +20,10 @@ from conformance.case_run import CaseRun
 from conformance.cluster_access import Access, Broker
 from conformance.core.catalogue import Variant, variants
 from conformance.core.every_case import EVERY_CASE
-from conformance.core.script import CONTROLLER
-from conformance.core.security_forms import ALLOW, DENY, PREFIXED, matching, rule
 from conformance.errors import ConformanceError
-from protocol.acls.model import OPERATIONS, AclResourceType
-from protocol.errors import ErrorCode, Malformed
-from simulation.core.plan import EXAMINED
+from protocol.errors import Malformed
 from simulation.workload.clients import ClusterClient
+from simulation.workload.examiner_orders import MARK, ExaminerOrders
 from simulation.workload.mover import RandomSource
 from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
@@ -40,15 +38,6 @@ RESTED: Final = ("frames", "cut", "beyond", "below", "tags", "order")
 NOT_ASKED: Final = ("produce/largest",)
 """A batch as large as brokers take, which segments of a story are too small for."""
 T = TypeVar("T")
-_RIGHTS_ONCE_OF: Final = 2
-_RIGHTS_MAX: Final = 4
-_WORDS: Final[Mapping[AclResourceType, tuple[str, ...]]] = {
-    AclResourceType.TOPIC: ("", "topic1", "topic2", "none"),
-    AclResourceType.GROUP: ("", "group", "none"),
-    AclResourceType.TRANSACTIONAL_ID: ("", "txn"),
-}
-"""Kind -> how the names go on that a right is about; "": however they do."""
-_ANYBODY: Final = "User:*"
 _FAILS: Final = (ConformanceError, OSError, LookupError, Malformed)
 """What comes of a case whose cluster does not do what it asks."""
 
@@ -74,8 +63,6 @@ class ExaminerWorkload:
         self._client = client
         self._chance = chance
         self._settings = settings
-        self._rights = 0
-        self._may_have_authorizer = True
         self._stopping = asyncio.Event()
 
     def stop(self) -> None:
@@ -89,8 +76,6 @@ class ExaminerWorkload:
             return
         try:
             await self._examine(access)
-            with suppress(*_FAILS):
-                await self._leave_nothing(access)
         finally:
             access.close()
 
@@ -111,13 +96,16 @@ class ExaminerWorkload:
 
     async def _examine(self, access: Access) -> None:
         groups = _groups(access.announced)
+        orders = ExaminerOrders(access, self._chance)
         count = 0
         while not self._stopping.is_set() and count != self._settings.cases_max:
-            if self._may_have_authorizer and not self._chance.randrange(_RIGHTS_ONCE_OF):
-                await self._carry_out(self._order_rights(access))
+            await self._carry_out(orders.order())
             await self._carry_out(self._ask(self._drawn(groups), access, count))
             count += 1
             await pause(self._stopping, self._settings.interval_ms)
+        with suppress(*_FAILS):
+            await orders.end()
+            await access.clean_up(MARK)
 
     def _drawn(self, groups: Sequence[Sequence[Variant]]) -> Variant:
         """Draw a group first: small ones come as often as large ones."""
@@ -127,7 +115,7 @@ class ExaminerWorkload:
         return among[self._chance.randrange(len(among))]
 
     async def _ask(self, variant: Variant, access: Access, count: int) -> None:
-        suffix = f"ex{count:x}z"
+        suffix = f"{MARK}{count:x}z"
         run = CaseRun(variant.case, variant.version, access, suffix, quiet_s=QUIET_S)
         await run.run()
 
@@ -139,31 +127,6 @@ class ExaminerWorkload:
             self.progress.count_error(code_of(error).name)
         else:
             self.progress.acknowledged += 1
-
-    async def _order_rights(self, access: Access) -> None:
-        """Allow or deny something to everybody, or take all of that back."""
-        if self._rights == _RIGHTS_MAX:
-            self._rights = 0
-            await self._take_rights_back(access)
-            return
-        self._rights += 1
-        kind = self._one_of(tuple(_WORDS))
-        name, operation = EXAMINED + self._one_of(_WORDS[kind]), self._one_of(OPERATIONS[kind])
-        permission = self._one_of((DENY, ALLOW))
-        right = rule(kind, name, operation, resourcePatternType=PREFIXED, permissionType=permission)
-        right["principal"] = _ANYBODY
-        answer = await access.request("CreateAcls", {"creations": [right]}, CONTROLLER)
-        code = answer["results"][0]["errorCode"]
-        self._may_have_authorizer = code != ErrorCode.SECURITY_DISABLED
-
-    async def _take_rights_back(self, access: Access) -> None:
-        everything = matching(patternTypeFilter=PREFIXED)
-        await access.request("DeleteAcls", {"filters": [everything]}, CONTROLLER)
-
-    async def _leave_nothing(self, access: Access) -> None:
-        if self._may_have_authorizer:
-            await self._take_rights_back(access)
-        await access.clean_up("ex")
 
 
 def _groups(announced: Mapping[int, tuple[int, int]]) -> list[list[Variant]]:

@@ -196,8 +196,9 @@ def _badly_made(step: Step, record: TopicCreated, asked: object) -> Broken:
     found = dict(enumerate(record.assignment))
     number, factor = getattr(asked, "num_partitions", -1), getattr(asked, "replication_factor", -1)
     defaults = step.defaults
-    if manual and found != manual:
-        return f"asked for {manual}"
+    full = [b for replicas in manual.values() for b in replicas if not _has_room(step.state, b)]
+    if manual and (found != manual or full):
+        return f"asked for {manual}, no room have {full}"
     if not manual:
         number = defaults.num_partitions if number == -1 else number
         factor = defaults.default_replication_factor if factor == -1 else factor
@@ -213,7 +214,10 @@ def _badly_made(step: Step, record: TopicCreated, asked: object) -> Broken:
 
 @of_function(create_partitions)
 def grown(step: Step, event: RequestArrived) -> Check:
-    """A topic has as many partitions as were asked for, or is refused and has as many as before."""
+    """A topic has as many partitions as were asked for, or is refused and has as many as before.
+
+    None of them is where no room is.
+    """
     request, state = event.request, step.state
     before = {name: len(topic.partitions) for name, topic in state.topics.items()}
     names = Counter(topic.name for topic in request.topics)
@@ -226,6 +230,9 @@ def grown(step: Step, event: RequestArrived) -> Check:
         may = topic.count > had > 0 and names[topic.name] == 1 and topic.name not in busy
         if code == ErrorCode.NONE and not may:
             return f"{topic} is taken, it has {had}, under way: {sorted(busy)}"
+        placed = [b for each in topic.assignments or () for b in each.broker_ids]
+        if code == ErrorCode.NONE and not all(_has_room(state, b) for b in placed):
+            return f"{topic} is taken, and there is no room"
         is_taken = code in {ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT}
         wanted = topic.count if is_taken and not request.validate_only else had
         if topic.name in state.topics and len(state.topics[topic.name].partitions) != wanted:

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from random import Random
 
-from simulation.core.draw_examined import AUTHORIZER, with_authorizer, with_examiner
+from simulation.core.draw_examined import (
+    AUTHORIZER,
+    DELETES_TOPICS,
+    with_authorizer,
+    with_examiner,
+)
 from simulation.core.draw_settings import Setting, settled
 from simulation.core.features import Features, Situation
 from simulation.core.plan import ClusterPlan, Workload
@@ -21,6 +26,13 @@ def test_an_examiner_comes_once_and_asks_few_cases() -> None:
     assert examiner.topic == ""
     assert examiner.records_max in range(4, 15)
     assert with_examiner(Random(2), cluster, workloads) == (cluster, workloads)
+
+
+def test_some_examined_clusters_delete_no_topics() -> None:
+    drawn = [with_examiner(Random(seed), CLUSTER, (WRITER,))[0] for seed in range(100)]
+    keeping = [each for each in drawn if each.configs.get(DELETES_TOPICS) == "false"]
+    assert 15 <= len(keeping) <= 35
+    assert all(each == CLUSTER for each in drawn if each not in keeping)
 
 
 def test_where_there_is_an_authorizer_somebody_examines_and_all_others_may_do_all() -> None:

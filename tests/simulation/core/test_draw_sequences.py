@@ -8,8 +8,10 @@ import pytest
 
 from protocol.faults.model import DiskFault
 from simulation.core.actions import (
+    AddPartitions,
     AlterConfigs,
     Clear,
+    Cordon,
     CreateTopic,
     DeleteTopic,
     Fault,
@@ -75,3 +77,19 @@ def test_throttles_of_a_reassignment_name_what_it_adds() -> None:
         index = reassign.of.rpartition("-")[2]
         assert followers == ",".join(f"{index}:{broker}" for broker in reassign.to)
         assert not isinstance(last, AlterConfigs)
+
+
+def test_replicas_are_placed_by_hand_where_every_log_dir_is_cordoned() -> None:
+    placed: set[str] = set()
+    for seed, cluster in enumerate(CLUSTERS):
+        match PLOTS["cordon_and_back"](Random(seed), cluster, seed):
+            case (CreateTopic(), full, by_hand, back):
+                assert isinstance(full, Cordon)
+                assert full.log_dirs == tuple(cluster.log_dir_names)
+                assert isinstance(back, Cordon)
+                assert not back.log_dirs
+                assert isinstance(by_hand, Reassign | CreateTopic | AddPartitions)
+                placed.add(type(by_hand).__name__)
+            case _:
+                pass
+    assert placed == {"Reassign", "CreateTopic", "AddPartitions"}

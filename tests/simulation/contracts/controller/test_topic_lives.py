@@ -21,9 +21,13 @@ from controller.core.step import Step
 from controller.core.topic_rules import check_name
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.topics import (
+    CreatableReplicaAssignment,
     CreatableTopic,
+    CreatableTopicResult,
+    CreatePartitionsAssignment,
     CreatePartitionsRequest,
     CreatePartitionsTopic,
+    CreatePartitionsTopicResult,
     CreateTopicsRequest,
     DeleteTopicsRequest,
 )
@@ -43,6 +47,25 @@ BROKERS: Final = [UsableBroker(each, None) for each in (1, 2, 3)]
 RACKED: Final = [UsableBroker(1, "a"), UsableBroker(2, "a"), UsableBroker(3, "b")]
 MADE: Final = CreateTopicsRequest(
     topics=[CreatableTopic(name="u", num_partitions=3, replication_factor=2)], timeout_ms=60_000
+)
+BY_HAND: Final = CreateTopicsRequest(
+    topics=[
+        CreatableTopic(
+            name="v",
+            num_partitions=-1,
+            replication_factor=-1,
+            assignments=[CreatableReplicaAssignment(partition_index=0, broker_ids=[3])],
+        )
+    ],
+    timeout_ms=60_000,
+)
+GROWN_BY_HAND: Final = CreatePartitionsRequest(
+    topics=[
+        CreatePartitionsTopic(
+            name="t", count=2, assignments=[CreatePartitionsAssignment(broker_ids=[3, 1])]
+        )
+    ],
+    timeout_ms=60_000,
 )
 GROWN: Final = CreatePartitionsRequest(
     topics=[CreatePartitionsTopic(name="t", count=4)], timeout_ms=60_000
@@ -77,6 +100,17 @@ def a_disk_is_full() -> Act:
     return lambda: placement.check_room(cluster.state, (1, 3))
 
 
+def full(request: Any, version: int) -> Callable[[], Act]:
+    """Return that this is asked for while broker 3 has no room."""
+
+    def prepare() -> Act:
+        cluster = led([1, 2])
+        cluster.beat(3, cordoned=[1, 2])
+        return lambda: cluster.call(request, version)
+
+    return prepare
+
+
 def refused(act: Callable[[], object]) -> Act:
     def run() -> None:
         with suppress(KafkaError):
@@ -87,6 +121,16 @@ def refused(act: Callable[[], object]) -> Act:
 
 def always_refuses(*_: object, **__: object) -> None:
     raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR, "no")
+
+
+def makes_it_all_the_same(step: Step) -> None:
+    step.change(TopicCreated("v", b"v" * 16, {}, ((3,),)))
+    misanswer(topics=[CreatableTopicResult(name="v")])(step)
+
+
+def grows_all_the_same(step: Step) -> None:
+    step.change(PartitionsAdded("t", ((3, 1),)))
+    misanswer(results=[CreatePartitionsTopicResult(name="t")])(step)
 
 
 def queues_another(step: Step) -> None:
@@ -120,6 +164,16 @@ CASES: Final[list[Case]] = [
     ("topics.usable_brokers", answers([]), two_replicas(MADE, 7)),
     ("topics.start_partitions", answers(None), two_replicas(MADE, 7)),
     ("create_topics.create_topics", spoiled(create_topics, makes_another), two_replicas(MADE, 7)),
+    (
+        "create_topics.create_topics",
+        spoiled(create_topics, makes_it_all_the_same),
+        full(BY_HAND, 7),
+    ),
+    (
+        "create_partitions.create_partitions",
+        spoiled(create_partitions, grows_all_the_same),
+        full(GROWN_BY_HAND, 3),
+    ),
     (
         "create_topics.create_topics",
         spoiled(create_topics, misanswer(topics=[])),
