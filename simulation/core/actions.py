@@ -229,6 +229,8 @@ class Ask:
     """None: the newest that names topics, not their ids."""
     offset: int = 0
     """Of a Fetch; before it a DeleteRecords deletes."""
+    time_ms: int | None = None
+    """A ListOffsets asks for the first record from then on, since 1970; None: for the end."""
     answers: CodeName = "NONE"
 
 
@@ -392,9 +394,7 @@ class Step:
     says: str | None = None
     """A sentence for the story."""
     may_fail: bool = False
-    """What comes of it is told and does not end the run: a node that chance kills may be down.
-
-    A fault that was set must meet something all the same.
-    """
+    """What comes of it is told and does not end the run: a node that chance kills may be down. A
+    fault that was set must meet something all the same."""
     crashes_begin: bool = False
     """From this step on ``swap-matrix`` crashes nodes; without it: from the first one on."""

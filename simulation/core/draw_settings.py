@@ -187,6 +187,16 @@ def _interrupted_move(dice: Dice, setting: Setting) -> Setting:
     return _keyed_records(dice, placed) if dice.random() < 0.4 else placed
 
 
+def _lasting_deletion(dice: Dice, setting: Setting) -> Setting:
+    """The same, of a topic whose records may be deleted."""
+    placed = _failing_move(dice, setting)
+    first = placed.cluster.topics[0]
+    if first.configs.get("cleanup.policy") != "compact":
+        return placed
+    both = {first.name: {"cleanup.policy": "compact,delete"}}
+    return placed._replace(cluster=_with_topic_configs(placed.cluster, both))
+
+
 def _groups(dice: Dice, setting: Setting) -> Setting:
     return Setting(*with_groups(dice, *setting))
 
@@ -211,6 +221,7 @@ _CHANGES: Final[Mapping[str, Callable[[Dice, Setting], Setting]]] = {
     Situation.UNCLEAN_ELECTION: _unclean_election,
     Situation.FAILING_MOVE: _failing_move,
     Situation.INTERRUPTED_MOVE: _interrupted_move,
+    Situation.LASTING_DELETION: _lasting_deletion,
     Situation.GROUPS: _groups,
     Situation.TRANSACTIONS: _transactions,
     Situation.AUTHORIZER: _authorizer,

@@ -26,6 +26,7 @@ from protocol.faults.model import (
 from simulation.core import actions
 from simulation.core.actions import Action, AlterConfigs, Clear, CreateTopic, Fault
 from simulation.core.dice import Dice, chosen, skewed
+from simulation.core.draw_deletions import draw_lasting_deletion
 from simulation.core.draw_faults import FaultScope, TimedAction
 from simulation.core.draw_interrupted import draw_interrupted_move
 from simulation.core.draw_late import draw_late_failure, draw_late_replicas, draw_late_requests
@@ -340,6 +341,7 @@ _SITUATIONS: Final[Mapping[str, Callable[[Dice, FaultScope, int], list[Lane]]]] 
     Situation.LATE_FAILURE: draw_late_failure,
     Situation.LATE_REQUESTS: draw_late_requests,
     Situation.INTERRUPTED_MOVE: draw_interrupted_move,
+    Situation.LASTING_DELETION: draw_lasting_deletion,
     Situation.KEYED_RECORDS: partial(draw_late_replicas, beside="compaction"),
     Situation.SHORT_RETENTION: partial(draw_late_replicas, beside="retention"),
 }

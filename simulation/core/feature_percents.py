@@ -79,4 +79,5 @@ PERCENTS: Final[Mapping[str, int]] = {
     "interrupted_move": 15,
     "examined": 15,
     "authorizer": 15,
+    "lasting_deletion": 15,
 }

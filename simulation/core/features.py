@@ -72,6 +72,8 @@ class Situation(StrEnum):
     """Somebody asks what `jbodlab conform` asks while things break."""
     AUTHORIZER = "authorizer"
     """Brokers ask an authorizer whether clients may, and somebody gives and takes rights."""
+    LASTING_DELETION = "lasting_deletion"
+    """Records are deleted, several times, while a replica that has to follow is slow or ends."""
 
 
 _SETTING_PERCENT: Final = 20
@@ -104,6 +106,7 @@ USUAL_PERCENTS: Final[Mapping[str, int]] = {
     Situation.INTERRUPTED_MOVE: _PLOT_PERCENT,
     Situation.EXAMINED: _PLOT_PERCENT,
     Situation.AUTHORIZER: _PLOT_PERCENT,
+    Situation.LASTING_DELETION: _PLOT_PERCENT,
 }
 """What the table begins with, and goes back to where no sweep asks for more."""
 FEATURES: Final = tuple(USUAL_PERCENTS)

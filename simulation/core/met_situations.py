@@ -18,6 +18,7 @@ from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.actions import EditJournal, Fault
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.spans import Span
+from simulation.core.draw_deletions import DELETING
 from simulation.core.draw_examined import AUTHORIZER
 from simulation.core.draw_interrupted import MOVING
 from simulation.core.draw_situations import WITHIN_MS
@@ -29,6 +30,8 @@ from simulation.core.samples import LogSample, PartitionSample, Role
 
 _WITHIN_US: Final = WITHIN_MS * 1000
 _COORDINATION_US: Final = 1_000_000
+_LASTS_US: Final = 20_000
+"""A deletion that nothing holds up is over by then."""
 _NOT_ORDERS: Final = (
     Function.SEND,
     Function.POLL,
@@ -316,6 +319,21 @@ def _was_authorized(run: _Run) -> bool:
     return AUTHORIZER in run.plan.cluster.configs and _was_examined(run)
 
 
+def _had_lasting_deletion(run: _Run) -> bool:
+    """Tell whether a deletion took long, in a run in which what it waits for was slow."""
+    is_slow = any(
+        isinstance(action, Fault)
+        and isinstance(action.rule, DiskFault)
+        and action.rule.operations in DELETING
+        and run.hits.get(action.name)
+        for action in run.plan.actions
+    )
+    return is_slow and any(
+        _is(span, Function.DELETE_RECORDS) and span.end.at_us - span.begin.at_us >= _LASTS_US
+        for span in run.orders
+    )
+
+
 _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.KEYED_RECORDS: _is_compacted,
     Situation.COMPRESSION: _is_compressed,
@@ -337,6 +355,7 @@ _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.INTERRUPTED_MOVE: _had_interrupted_move,
     Situation.EXAMINED: _was_examined,
     Situation.AUTHORIZER: _was_authorized,
+    Situation.LASTING_DELETION: _had_lasting_deletion,
 }
 
 

@@ -23,6 +23,7 @@ from simulation.core.actions import (
     Action,
     AlterConfigs,
     Clear,
+    DeleteRecords,
     EditJournal,
     ElectLeaders,
     Fault,
@@ -34,6 +35,7 @@ from simulation.core.actions import (
     Stop,
     When,
 )
+from simulation.core.draw_deletions import DELETING
 from simulation.core.draw_examined import AUTHORIZER
 from simulation.core.draw_interrupted import MOVING
 from simulation.core.draw_late import LATE_MS_MIN
@@ -257,6 +259,16 @@ def _has_authorizer(plan: Plan, _timed: list[TimedStep]) -> bool:
     return AUTHORIZER in plan.cluster.configs
 
 
+def _has_lasting_deletion(_plan: Plan, timed: list[TimedStep]) -> bool:
+    """Tell whether two orders to delete records come while what they wait for is slow."""
+    deletions_ms = [each.at_ms for each in timed if isinstance(each.action, DeleteRecords)]
+    return any(
+        sum(begin_ms <= at_ms <= _cleared_ms(rule, timed) for at_ms in deletions_ms) > 1
+        for begin_ms, rule in _disk_faults(timed)
+        if rule.mode is DiskMode.SLOW and rule.operations in DELETING
+    )
+
+
 _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.KEYED_RECORDS: _has_keyed_records,
     Situation.COMPRESSION: _has_compression,
@@ -278,6 +290,7 @@ _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.INTERRUPTED_MOVE: _has_interrupted_move,
     Situation.EXAMINED: _has_examiner,
     Situation.AUTHORIZER: _has_authorizer,
+    Situation.LASTING_DELETION: _has_lasting_deletion,
 }
 
 

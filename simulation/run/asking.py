@@ -65,8 +65,11 @@ class Asker:
         tp: TopicPartition,
         version: int | None = None,
         offset: int = 0,
+        time_ms: int | None = None,
     ) -> ErrorCode:
-        """Return the code that ``broker`` answers for ``tp``; ``offset`` is where that matters.
+        """Return the code that ``broker`` answers for ``tp``.
+
+        ``offset`` and ``time_ms``, since 1970, are where those matter; None: the end.
 
         Raises:
             OSError, Malformed: it does not answer.
@@ -74,7 +77,11 @@ class Asker:
         chosen = _VERSIONS[api] if version is None else version
         if api == "Produce":
             return await self._produce(broker, tp, chosen)
-        answer = await self._client.ask(broker, _REQUESTS[api](tp, offset), chosen)
+        if api == "ListOffsets":
+            request = list_offsets_request({tp: LATEST if time_ms is None else time_ms})
+        else:
+            request = _REQUESTS[api](tp, offset)
+        answer = await self._client.ask(broker, request, chosen)
         return _code(api, answer)
 
     async def _produce(self, broker: int, tp: TopicPartition, version: int) -> ErrorCode:
@@ -137,7 +144,6 @@ def _producers(tp: TopicPartition, _: int) -> DescribeProducersRequest:
 
 _REQUESTS: Final[dict[str, Callable[[TopicPartition, int], Any]]] = {
     "Fetch": _fetch,
-    "ListOffsets": lambda tp, _: list_offsets_request({tp: LATEST}),
     "OffsetForLeaderEpoch": lambda tp, _: epoch_ends_request({tp: WantedEpoch(0)}),
     "DeleteRecords": lambda tp, offset: delete_records_request({tp: offset}, timeout_ms=1000),
     "DescribeProducers": _producers,

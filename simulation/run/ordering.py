@@ -88,7 +88,9 @@ async def _delete_records(context: RunContext, action: do.DeleteRecords) -> None
 async def _ask(context: RunContext, action: do.Ask) -> None:
     broker = context.broker(action.broker)
     for partition in context.partitions(action.of):
-        code = await context.asker.ask(action.api, broker, partition, action.version, action.offset)
+        code = await context.asker.ask(
+            action.api, broker, partition, action.version, action.offset, action.time_ms
+        )
         _check(code, action.answers)
 
 

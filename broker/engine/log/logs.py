@@ -235,8 +235,25 @@ class Logs:
         except LogDirFailed:
             return  # The replica has ended.
         if raised is not None:
-            replica.log_start_rose(before, self.write_log_starts(replica.log.dir))
+            replica.log_start_rose(before, self._write_log_start_of(replica))
             self.raise_future_log_start(replica)
+
+    def _write_log_start_of(self, replica: Replica) -> asyncio.Future[bool]:
+        """Have it written where its log is, and before that where a promoted one is.
+
+        After a crash that one is the replica's, whether its swap has ended or not. Only what
+        becomes of the first write is told: where a promotion fails the log stays.
+        """
+        written = self.write_log_starts(replica.log.dir)
+        future = None if replica.future is None else replica.future.log
+        if future is None or not future.is_promoting:
+            return written
+        both: asyncio.Future[bool] = self._state.loop.create_future()
+        promoted = self.write_log_starts(future.dir)
+        promoted.add_done_callback(
+            lambda _: written.add_done_callback(lambda one: both.set_result(one.result()))
+        )
+        return both
 
     def raise_future_log_start(self, replica: Replica) -> None:
         """Have the future log start where the current one does, once it reaches that far."""

@@ -259,9 +259,8 @@ class MovingLog:
         if counts:
             positions = self._log.positions
             positions.appended(end_offset)
-            positions.high_watermark = min(
-                self._replica.partition.high_watermark, positions.log_end_offset
-            )
+            committed = min(self._replica.partition.high_watermark, positions.log_end_offset)
+            positions.high_watermark = max(positions.log_start_offset, committed)
         self._future.copied_bytes += size_bytes
         self._state.ports.counters.move_bytes.add(size_bytes)
         self._tools.throttle.record(size_bytes, self._state.now_ms())
@@ -320,7 +319,7 @@ class MovingLog:
                 if replica.partition.log_start_offset == kept_log_start:
                     return True
                 kept_log_start = replica.partition.log_start_offset
-                await self._tools.logs.write_log_starts(self._log.dir)
+                await asyncio.shield(self._tools.logs.write_log_starts(self._log.dir))
             else:
                 await self._copy(MoveState.SWAPPING)
         return False

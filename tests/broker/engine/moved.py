@@ -14,6 +14,29 @@ from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.node import Node
 
+SMALL = "512"
+"""Bytes per read, so that a move takes many steps."""
+
+
+async def held(lab: Lab, count: int = 20) -> Node:
+    """A move of ``orders-0`` that got no further than its future log."""
+    node = lab[1]
+    await lab.create(replicas=[1])
+    for number in range(count):
+        await node.produce("x" * 200 + str(number))
+    hold(node)
+    await node.engine.moves.alter([(ORDERS, node.paths[1])])
+    return node
+
+
+def hold(node: Node) -> None:
+    node.set_move_limit(1)
+    node.state.quotas.moves.record(1 << 40, node.state.now_ms())
+
+
+def let_go(node: Node) -> None:
+    node.set_move_limit(2**63 - 1)
+
 
 async def filled(lab: Lab, count: int = 20) -> Node:
     """Broker 1 leads ``orders-0`` in its first log dir."""

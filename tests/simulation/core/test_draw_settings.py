@@ -108,3 +108,9 @@ def test_every_batch_fits_into_a_segment(seed: int) -> None:
 def test_topics_get_only_configurations_that_exist(seed: int) -> None:
     for topic in drawn(seed, *Situation).cluster.topics:
         assert config_mistakes(TOPIC_KEYS, topic.configs) == []
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_records_of_the_first_topic_may_be_deleted_where_that_is_to_take_long(seed: int) -> None:
+    first = drawn(seed, Situation.KEYED_RECORDS, Situation.LASTING_DELETION).cluster.topics[0]
+    assert "delete" in first.configs.get("cleanup.policy", "delete")

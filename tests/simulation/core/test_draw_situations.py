@@ -27,6 +27,7 @@ WITH_LANES = (
     Situation.LATE_FAILURE,
     Situation.LATE_REQUESTS,
     Situation.INTERRUPTED_MOVE,
+    Situation.LASTING_DELETION,
 )
 
 

@@ -41,6 +41,13 @@ steps:
   - {fault: {id: late, mode: latency, from: ENDS, both_ways: false, latency_ms: 1000}}
 """
 
+SLOW_NOTES = """
+name: p
+shows: x.
+cluster: {topics: [{name: orders}]}
+steps:
+  - {fault: {id: slow, broker: 1, mode: slow, delay_ms: 500, operations: [write]}}
+"""
 SLOW_NAMES = """
 name: p
 shows: x.
@@ -233,3 +240,17 @@ def test_an_examiner_counts_where_it_carried_cases_out_and_so_does_the_authorize
     assert met_situations(plan, evidence, {"examiner": 0}, {}) == ()
     found = met_situations(plan, evidence, {"examiner": 1}, {})
     assert found == (Situation.EXAMINED, Situation.AUTHORIZER)
+
+
+@pytest.mark.parametrize(("hits", "lasts_ms"), [(1, 30), (0, 30), (1, 10)])
+def test_a_deletion_lasts_that_is_answered_late_beside_a_slow_disk(
+    hits: int, lasts_ms: int
+) -> None:
+    plan = parse_plan(SLOW_NOTES, source="p")
+    story = Story().at(1)
+    order = Order(*TP, broker=1, offset=5)
+    deletion = story.history.begin("admin", Function.DELETE_RECORDS, order)
+    story.at(1 + lasts_ms / 1000)
+    deletion.ok(order)
+    found = met_situations(plan, story.evidence, {}, {"slow": hits})
+    assert (Situation.LASTING_DELETION in found) == (hits == 1 and lasts_ms == 30)

@@ -44,6 +44,17 @@ steps:
   - {at: 2s, FIRST}
   - {at: 3s, SECOND}
 """
+DELETION = """
+name: p
+shows: x.
+cluster: {topics: [{name: orders}]}
+steps:
+  - {fault: {id: a, broker: 1, mode: slow, delay_ms: 500, operations: OPERATIONS}}
+  - {at: 1s, delete_records: {of: orders-0, before: 1}}
+  - {at: 2s, FIRST}
+  - {at: 3s, SECOND}
+"""
+SECOND_DELETION = "delete_records: {of: orders-0, before: 2}"
 COORDINATOR = """
 name: p
 shows: x.
@@ -158,3 +169,18 @@ def test_a_broker_ends_while_it_moves_a_replica_slowly(
 ) -> None:
     found = planned(INTERRUPTED, MOVED=moved, FIRST=first, SECOND=second)
     assert (Situation.INTERRUPTED_MOVE in found) is is_interrupted
+
+
+@pytest.mark.parametrize(
+    ("operations", "first", "second", "lasts"),
+    [
+        ("[write]", SECOND_DELETION, "clear: a", True),
+        ("[write]", "clear: a", SECOND_DELETION, False),
+        ("[sync]", SECOND_DELETION, "clear: a", False),
+    ],
+)
+def test_two_deletions_come_while_what_they_wait_for_is_slow(
+    operations: str, first: str, second: str, *, lasts: bool
+) -> None:
+    found = planned(DELETION, OPERATIONS=operations, FIRST=first, SECOND=second)
+    assert (Situation.LASTING_DELETION in found) is lasts

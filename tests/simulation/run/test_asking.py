@@ -62,6 +62,17 @@ def test_an_offset_is_fetched_that_may_not_be_there_and_a_topic_asked_for_that_i
     assert found(verdict) == []
 
 
+def test_the_first_record_from_a_time_on_is_asked_for() -> None:
+    verdict = play(
+        """
+        - ask: {api: Produce, of: a-0, broker: 1}
+        - ask: {api: ListOffsets, of: a-0, broker: 1, time: 0s}
+        """
+    )
+
+    assert found(verdict) == []
+
+
 def test_what_was_written_is_not_taken_by_its_age() -> None:
     verdict = play(
         """

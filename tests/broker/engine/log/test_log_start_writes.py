@@ -9,6 +9,7 @@ from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.log.test_checkpoints import checkpoint
 from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.moved import copied, held, let_go
 from tests.broker.engine.node import Node
 
 NAME = "log-start-offset-checkpoint"
@@ -48,3 +49,23 @@ async def test_who_waits_hears_of_a_log_dir_that_fails(alone: Lab) -> None:
     log_dir.fail("test", OSError("broken"))
     for asked in (waiting, writes.ask(log_dir)):
         assert not await asked
+
+
+async def test_log_starts_are_written_for_all_who_ask_when_a_mover_ends_meanwhile(
+    alone: Lab,
+) -> None:
+    node = await held(alone)
+    replica, future = node.replica(), node.replica().future
+    assert future is not None
+    assert future.log is not None
+    log_dir = future.log.dir
+    node.logs.raise_log_start(replica, 7)
+    node.workers[node.paths[1]].delay_s = 0.1
+    let_go(node)
+    while copied(future).log_end_offset < 20:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(0.05)
+    assert replica.log.swapping.ended is not None
+    node.moves.stop()
+    async with asyncio.timeout(30):
+        assert await node.logs.write_log_starts(log_dir)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 
-from broker.storage.checkpoints import parse_leader_epochs
+from broker.storage.checkpoints import (
+    LOG_START_OFFSET_CHECKPOINT,
+    parse_leader_epochs,
+    parse_offsets,
+)
 from protocol.errors import ErrorCode
 from protocol.ids import uuid_text
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of, topic_id_of
-from tests.broker.engine.moved import begin, filled, names, stopped, until_moved
+from tests.broker.engine.moved import begin, filled, held, let_go, names, stopped, until_moved
 from tests.broker.engine.transactions import end, last_stable_offset, write
 
 
@@ -172,3 +176,22 @@ async def test_producers_fetched_while_the_log_is_still_being_cut_stay_known(lab
             await asyncio.sleep(0.1)
     known = replica.partition.producers.states.snapshot_entries()
     assert known == lab[1].replica().partition.producers.states.snapshot_entries()
+
+
+async def test_what_is_deleted_during_a_promotion_counts_once_both_log_dirs_have_it(
+    alone: Lab,
+) -> None:
+    """From the first rename on a start after a power cut takes the promoted log."""
+    node = await held(alone)
+    replica, future, target = node.replica(), node.replica().future, node.paths[1]
+    assert future is not None
+    node.workers[target].delay_s = 0.1
+    let_go(node)
+    while not future.is_promoting:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0.001)
+    node.logs.raise_log_start(replica, 7)
+    while replica.log_start_write is not None:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0.001)
+    for path in node.paths[:2]:
+        written = parse_offsets(node.memory[path].read_file(LOG_START_OFFSET_CHECKPOINT))
+        assert written == {ORDERS: 7}

@@ -14,32 +14,18 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
-from tests.broker.engine.moved import abandoned, copied, copying, folders, until_in_sync
+from tests.broker.engine.moved import (
+    SMALL,
+    abandoned,
+    copied,
+    copying,
+    folders,
+    held,
+    let_go,
+    until_in_sync,
+)
 from tests.broker.engine.node import Node
 from tests.broker.engine.transactions import aborted_of, read, three_transactions, write
-
-SMALL = "512"
-"""Bytes per read, so that a move takes many steps."""
-
-
-async def held(lab: Lab, count: int = 20) -> Node:
-    """A move of ``orders-0`` that got no further than its future log."""
-    node = lab[1]
-    await lab.create(replicas=[1])
-    for number in range(count):
-        await node.produce("x" * 200 + str(number))
-    hold(node)
-    await node.engine.moves.alter([(ORDERS, node.paths[1])])
-    return node
-
-
-def hold(node: Node) -> None:
-    node.set_move_limit(1)
-    node.state.quotas.moves.record(1 << 40, node.state.now_ms())
-
-
-def let_go(node: Node) -> None:
-    node.set_move_limit(2**63 - 1)
 
 
 async def moved(node: Node) -> None:
@@ -175,6 +161,22 @@ async def test_the_log_start_moves_along(alone: Lab) -> None:
     await node.engine.moves.alter([(ORDERS, node.paths[1])])
     await moved(node)
     assert (node.replica().log.files.log_start_offset, await node.log_end()) == (3, 10)
+
+
+async def test_no_less_is_committed_of_a_copy_than_where_it_begins() -> None:
+    """As after a kill when only the destination had written that records were deleted."""
+    async with Lab.running(broker_count=1, dir_count=2, replica_fetch_max_bytes=SMALL) as lab:
+        node = await held(lab)
+        future = node.replica().future
+        assert future is not None
+        let_go(node)
+        while copied(future).log_end_offset < 5:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0)
+        copied(future).raise_log_start(3)
+        node.replica().partition.high_watermark = 0
+        while copied(future).log_end_offset < 14:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0)
+        assert copied(future).high_watermark == 3
 
 
 async def test_the_promoted_log_knows_epochs_that_began_without_records(alone: Lab) -> None:
