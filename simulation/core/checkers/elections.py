@@ -62,6 +62,7 @@ def _withheld(evidence: Evidence, held: HeldConfigs) -> Iterator[Violation]:
             if replica in replicas
             and replica not in now.offline
             and (allowed or replica in now.isr)
+            and not _is_leaving(samples, replica, now.at_us, end_us)
         ]
         if candidates:
             text = (
@@ -70,6 +71,26 @@ def _withheld(evidence: Evidence, held: HeldConfigs) -> Iterator[Violation]:
                 f"online and may"
             )
             yield Violation(NAME, end_us, text)
+
+
+def _is_leaving(samples: Samples, broker: int, begin_us: int, end_us: int) -> bool:
+    """Tell whether a broker was in a controlled shutdown all the time: nobody leads there anew.
+
+    It takes no new replica then, though a log dir of it could.
+    """
+    usable = [
+        (sample.at_us, sample.is_usable)
+        for sample in samples.brokers
+        if sample.broker == broker and sample.at_us <= end_us
+    ]
+    log_dirs = {
+        sample.path: sample.is_online and not sample.is_cordoned
+        for sample in samples.log_dirs
+        if sample.broker == broker and sample.at_us <= begin_us
+    }
+    before = [is_usable for at_us, is_usable in usable if at_us <= begin_us][-1:]
+    is_used = any(before) or any(is_usable for at_us, is_usable in usable if at_us > begin_us)
+    return bool(before) and not is_used and any(log_dirs.values())
 
 
 def _leaderless(samples: Samples) -> Iterator[tuple[PartitionSample, Sequence[int], int]]:

@@ -6,7 +6,14 @@ import pytest
 
 from simulation.core.checkers.elections import check_elections
 from simulation.core.history import Function, Order
-from simulation.core.samples import BrokerConfigsSample, FaultSample, NodeSample, TopicSample
+from simulation.core.samples import (
+    BrokerConfigsSample,
+    BrokerSample,
+    FaultSample,
+    LogDirSample,
+    NodeSample,
+    TopicSample,
+)
 from tests.simulation.core.checkers.build import Story
 
 _KEY = "unclean.leader.election.enable"
@@ -207,3 +214,24 @@ def test_a_moment_without_a_leader_is_none() -> None:
     story.samples.partitions[-2:] = story.samples.partitions[-1:]
 
     assert _texts(story) == []
+
+
+@pytest.mark.parametrize(
+    ("usable_us", "is_cordoned", "is_right"),
+    [(None, False, True), (3_000_000, False, False), (None, True, False)],
+)
+def test_nobody_leads_anew_on_a_broker_that_is_shutting_down(
+    usable_us: int | None, *, is_cordoned: bool, is_right: bool
+) -> None:
+    """One with every log dir cordoned takes no new replica either, and may lead."""
+    story = _left_alone()
+    samples = story.samples
+    samples.log_dirs.append(LogDirSample(0, 2, "d1", is_online=True, is_cordoned=is_cordoned))
+    samples.brokers += [
+        BrokerSample(0, 2, is_usable=True),
+        BrokerSample(1_900_000, 2, is_usable=False),
+    ]
+    if usable_us is not None:
+        samples.brokers.append(BrokerSample(usable_us, 2, is_usable=True))
+
+    assert (_texts(story) == []) is is_right
