@@ -41,7 +41,7 @@ _CLIENTS: Final[dict[Literal["aiokafka", "java"], int]] = {"aiokafka": 1, "java"
 """Of transactions; a library's clients cost several times what the others do."""
 _INTERVALS_MS: Final = (200, 400)
 _UNADMINISTERED: Final = 0.4
-_REQUESTS_MAX: Final = 80
+_REQUESTS_MAX: Final = 100
 """Of restless members: most stories come to their end about then."""
 _REQUESTS_EVERY_MS: Final = (30, 45)
 _BROKEN_DISK: Final = 0.4
@@ -68,7 +68,7 @@ _CONFIGS: Final = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": ("500", "1000"),
     "group.consumer.heartbeat.interval.ms": ("500", "2000"),
     "group.consumer.session.timeout.ms": ("6000", "12000"),
-    "group.min.session.timeout.ms": ("1000",),
+    "group.min.session.timeout.ms": ("500",),
     "offsets.retention.check.interval.ms": ("300",),
     "group.consumer.min.session.timeout.ms": ("1000",),
     "group.consumer.min.heartbeat.interval.ms": ("500",),

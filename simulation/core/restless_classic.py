@@ -26,6 +26,7 @@ from protocol.messages.groups import (
 )
 from protocol.stored_records import encode_versioned
 from simulation.core.restless_members import (
+    COMMIT_WITH_TIME_VERSION,
     REBALANCE_TIMEOUT_MS,
     Asking,
     Chance,
@@ -34,10 +35,12 @@ from simulation.core.restless_members import (
     Wave,
     commit_request,
     ignored,
+    long_ago,
     others_of,
 )
 
-SESSION_TIMEOUT_MS: Final = 2_000
+SESSION_TIMEOUTS_MS: Final = (500, 2_000, 2_000)
+"""Of these each join says one. The shorter one ends before the others are waited for no more."""
 _JOIN, _SYNC, _BEAT, _LEAVE, _COMMIT = 9, 5, 4, 5, 8
 """Versions of the requests. A commit of before version 9 knows no member epochs."""
 _COMMIT_WITH_RETENTION: Final = 4
@@ -65,6 +68,7 @@ class ClassicSide:
     ) -> None:
         self.is_out = False
         self._rebalance_timeout_ms = rebalance_timeout_ms
+        self._session_timeout_ms = SESSION_TIMEOUTS_MS[-1]
         self._place = place
         self._topics = topics
         self._member_id = ""
@@ -86,11 +90,22 @@ class ClassicSide:
         """Whether it has joined and is yet to ask for its assignment."""
         return self._joined is not None
 
+    @property
+    def identity(self) -> MemberIdentity:
+        """Who it is, for who removes it."""
+        return MemberIdentity(member_id=self._member_id, group_instance_id=self._place.instance_id)
+
     def next(self, chance: Chance, known: Mapping[str, KnownTopic]) -> Asking:
-        """Join when it is called, at times later; then ask for its assignment, then beat."""
-        if self._joined is not None and chance.randrange(12):
+        """Join when it is called, at times later; then ask for its assignment, then beat.
+
+        A static member may end before it is assigned anything, and come back.
+        """
+        if self._joined is not None and (drawn := chance.randrange(12)):
+            if drawn <= 2 and self._place.instance_id is not None:
+                return self._come_back()
             return self._sync(self._joined, known)
         if self._is_called and (self._generation < 0 or chance.randrange(3)):
+            self._session_timeout_ms = SESSION_TIMEOUTS_MS[chance.randrange(3)]
             return self._join()
         return self._stay(chance)
 
@@ -112,13 +127,16 @@ class ClassicSide:
         """Leave; or come back as one whose process was restarted and has no member id yet."""
         if self._place.instance_id is None or chance.randrange(2):
             return self.leave(chance)
+        return self._come_back()
+
+    def _come_back(self) -> Asking:
         self._member_id, self._generation, self._owned = "", -1, {}
+        self._joined = None
         return self._join()
 
     def leave(self, _chance: Chance, /) -> Asking:
         """Leave for good."""
-        who = MemberIdentity(member_id=self._member_id, group_instance_id=self._place.instance_id)
-        request = LeaveGroupRequest(group_id=self._place.group, members=[who])
+        request = LeaveGroupRequest(group_id=self._place.group, members=[self.identity])
         return Asking(request, _LEAVE, self._gone)
 
     def _gone(self, answer: LeaveGroupResponse) -> None:
@@ -133,7 +151,7 @@ class ClassicSide:
         )
         request = JoinGroupRequest(
             group_id=self._place.group,
-            session_timeout_ms=SESSION_TIMEOUT_MS,
+            session_timeout_ms=self._session_timeout_ms,
             rebalance_timeout_ms=self._rebalance_timeout_ms,
             member_id=self._member_id,
             group_instance_id=self._place.instance_id,
@@ -224,10 +242,13 @@ class ClassicSide:
         offsets = offsets or {TopicPartition(self._place.topics[0], 0): 1}
         generation = self._generation - (not chance.randrange(3))
         request = commit_request(self._place, self._member_id, generation, offsets)
-        if self._place.instance_id is not None or chance.randrange(2):
-            return Asking(request, _COMMIT, ignored)
-        request.retention_time_ms = _KEPT_MS
-        return Asking(request, _COMMIT_WITH_RETENTION, ignored)
+        drawn = 0 if self._place.instance_id is not None else chance.randrange(4)
+        if drawn == 3:
+            return Asking(long_ago(request), COMMIT_WITH_TIME_VERSION, ignored)
+        if drawn == 2:
+            request.retention_time_ms = _KEPT_MS
+            return Asking(request, _COMMIT_WITH_RETENTION, ignored)
+        return Asking(request, _COMMIT, ignored)
 
 
 # Any: of the answer to a join.

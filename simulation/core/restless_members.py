@@ -25,9 +25,15 @@ from protocol.messages.group_offsets import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
 )
+from protocol.messages.groups import MemberIdentity
 
 REBALANCE_TIMEOUT_MS: Final = 1_500
 """So long they may keep what they are to give back: a story is to see it end."""
+SHORT_REBALANCE_TIMEOUT_MS: Final = 500
+"""So long at times, from when they say so."""
+COMMIT_WITH_TIME_VERSION: Final = 1
+"""An OffsetCommit of such an old client says when it commits."""
+_LONG_AGO_MS: Final = 1
 _JOINING: Final = 0
 _LEAVING: Final = -1
 _AWAY: Final = -2
@@ -97,6 +103,11 @@ class Side(Protocol):
         """Whether others go on once it asks for what it is to have."""
         ...
 
+    @property
+    def identity(self) -> MemberIdentity:
+        """Who it is, for who removes it."""
+        ...
+
     def next(self, chance: Chance, known: Mapping[str, KnownTopic]) -> Asking:
         """Return what it asks next."""
         ...
@@ -143,6 +154,14 @@ def commit_request(
     )
 
 
+def long_ago(request: OffsetCommitRequest) -> OffsetCommitRequest:
+    """Have offsets be committed so long ago that they expire where nothing else keeps them."""
+    for topic in request.topics:
+        for row in topic.partitions:
+            row.commit_timestamp = _LONG_AGO_MS
+    return request
+
+
 def ignored(answer: Any) -> None:
     """Take an answer that changes nothing for who asked."""
 
@@ -156,6 +175,8 @@ class ConsumerSide:
         self._member_id = member_id
         self._topics: Sequence[str] | None = topics
         """None: it reads by a regular expression."""
+        self._regex = ".*"
+        self._rebalance_timeout_ms = REBALANCE_TIMEOUT_MS
         self._epoch = _JOINING
         self._before = _JOINING
         """Its epoch before this one; its first one is its own."""
@@ -174,6 +195,11 @@ class ConsumerSide:
         """Never: it is told what it has with every answer, and keeps it long enough without."""
         return False
 
+    @property
+    def identity(self) -> MemberIdentity:
+        """Who it is, for who removes it."""
+        return MemberIdentity(member_id=self._member_id, group_instance_id=self._place.instance_id)
+
     def next(self, chance: Chance, known: Mapping[str, KnownTopic]) -> Asking:
         """Join; then mostly beat, with what it has or what it is to have."""
         if self._is_refused:
@@ -181,7 +207,7 @@ class ConsumerSide:
         if self._epoch == _JOINING:
             return self._join(chance)
         if self._lost and (drawn := chance.randrange(6)):
-            return self._keep(chance, known) if drawn > 1 else self._swap(chance)
+            return self._keep(chance, known) if drawn > 2 else self._swap(chance, known)
         act = self._ACTS[chance.randrange(len(self._ACTS))]
         return act(self, chance, known)
 
@@ -213,7 +239,7 @@ class ConsumerSide:
     ) -> Asking:
         request = self._request(self._epoch if epoch is None else max(epoch, _JOINING))
         if is_full:
-            request.rebalance_timeout_ms = REBALANCE_TIMEOUT_MS
+            request.rebalance_timeout_ms = self._rebalance_timeout_ms
             request.subscribed_topic_names = self._topics or ()
             request.subscribed_topic_regex = "" if self._topics is not None else self._regex
         if is_full or tells_owned:
@@ -223,10 +249,6 @@ class ConsumerSide:
                 for topic_id, index in sorted(owned)
             ]
         return Asking(request, _HEARTBEAT_VERSION, self._answered)
-
-    @property
-    def _regex(self) -> str:
-        return f"{self._place.topics[0][0]}.*"
 
     def _answered(self, answer: ConsumerGroupHeartbeatResponse) -> None:
         code = ErrorCode(answer.error_code)
@@ -271,14 +293,27 @@ class ConsumerSide:
         return self._beat(epoch=self._before, is_full=True)
 
     def _of_other_topics(self, chance: Chance, _known: Mapping[str, KnownTopic]) -> Asking:
-        is_named = chance.randrange(3)
-        self._topics = others_of(chance, self._place.topics, self._topics) if is_named else None
+        if chance.randrange(3):
+            self._topics = others_of(chance, self._place.topics, self._topics)
+        else:
+            self._topics, self._regex = None, self._other_regex(chance)
+        timeouts_ms = (SHORT_REBALANCE_TIMEOUT_MS, REBALANCE_TIMEOUT_MS)
+        self._rebalance_timeout_ms = timeouts_ms[chance.randrange(len(timeouts_ms))]
         return self._beat(is_full=True)
 
-    def _swap(self, chance: Chance) -> Asking:
-        """Give back what it is to give back, and read something else at once."""
-        self._give_back()
-        self._topics = others_of(chance, self._place.topics, self._topics)
+    def _other_regex(self, chance: Chance) -> str:
+        """Match one of the topics by its first letters, or all of them."""
+        patterns = [f"{name[:2]}.*" for name in self._place.topics]
+        return (*patterns, "|".join(patterns))[chance.randrange(len(patterns) + 1)]
+
+    def _swap(self, chance: Chance, known: Mapping[str, KnownTopic]) -> Asking:
+        """Read something else than what it is to give back, which it gives back, or keeps."""
+        if not chance.randrange(3):
+            self._give_back()
+        lost = {topic_id for topic_id, _ in self._lost}
+        losing = {name for name, topic in known.items() if topic.topic_id in lost}
+        others = [name for name in self._place.topics if name not in losing]
+        self._topics = others_of(chance, others or self._place.topics, self._topics)
         return self._beat(is_full=True)
 
     def _go(self, chance: Chance, _known: Mapping[str, KnownTopic]) -> Asking:

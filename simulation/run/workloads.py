@@ -250,6 +250,7 @@ class Workloads:
                     topics=(workload.topic, workload.into),
                     interval_ms=workload.interval_ms,
                     requests_max=workload.records_max,
+                    is_transactional=any(one.transactional for one in self._workloads.values()),
                 )
                 return RestlessMembersWorkload(self._connect, self._chance, restless)
             case "examine":

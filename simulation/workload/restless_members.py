@@ -24,24 +24,31 @@ from simulation.core.restless_members import (
     Wave,
     some_of,
 )
+from simulation.core.restless_outsiders import Errand, Outsider
 from simulation.workload.clients import ClusterClient
-from simulation.workload.coordinator import GROUP, Coordinator, code_in
+from simulation.workload.coordinator import GROUP, TRANSACTION, Coordinator, code_in
 from simulation.workload.mover import RandomSource
 from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
 
 MEMBERS: Final = 4
-SESSION_CONFIGS: Final = {
-    "consumer.session.timeout.ms": "1500",
-    "consumer.heartbeat.interval.ms": "500",
-}
-"""Who is silent for so long is to be put out within a story."""
-ASSIGNMENT_INTERVALS_MS: Final = (0, 600)
-"""In turn: at once, or so late that members go on with what was assigned before they changed. By
-Kafka's default a story would see three assignments, whatever members do."""
+_HEARTBEATS: Final = {"consumer.heartbeat.interval.ms": "500"}
+GROUP_CONFIGS: Final[tuple[dict[str, str], ...]] = (
+    {"consumer.session.timeout.ms": "1500", "consumer.assignment.interval.ms": "0", **_HEARTBEATS},
+    {
+        "consumer.session.timeout.ms": "1000",
+        "consumer.assignment.interval.ms": "600",
+        **_HEARTBEATS,
+    },
+    {"consumer.assignment.interval.ms": "0"},
+)
+"""In turn. Who is silent for a session is put out within a story, but for a turn in which sessions
+are as long as brokers have them. Assigned is at once, or so late that members go on with what was
+assigned before they changed: by Kafka's default a story would see three assignments, whatever
+members do."""
 WAVES: Final[tuple[Wave, ...]] = ("consumer", "both", "classic", "both")
 """By which protocol members come, and go if they speak the other one: groups change theirs so."""
-JOIN_TIMEOUTS_MS: Final = (400, 1_500)
+JOIN_TIMEOUTS_MS: Final = (400, 1_500, 1_500)
 """Of these one is drawn, for all members that speak the classic protocol: who is silent for longer
 while others wait for it is to be seen."""
 FIRST_WAVES: Final = (WAVES.index("consumer"), WAVES.index("classic"))
@@ -56,6 +63,11 @@ _SILENT_ONCE_OF: Final = 25
 _SILENT_ONCE_OF_AWAITED: Final = 6
 _SILENT_MAX: Final = 40
 """For at most so many requests of the others somebody is silent."""
+_SILENT_MIN_OF_AWAITED: Final = 20
+_OUTSIDE_EVERY: Final = 4
+"""Of so many requests one comes from somebody who is no member."""
+_EMPTY: Final = (10, 30)
+"""For between so many requests nobody joins after all were removed."""
 _ALTER_VERSION: Final = 1
 
 
@@ -68,6 +80,8 @@ class RestlessSettings:
     interval_ms: int
     requests_max: int | None = None
     """They end after so many; None: with the run."""
+    is_transactional: bool = False
+    """Whether somebody commits offsets in transactions."""
 
 
 class _Member:
@@ -89,6 +103,32 @@ class _Member:
         return not is_waiting and self.silent_until <= count
 
 
+class _Outside:
+    """Who asks and is no member, and whom."""
+
+    def __init__(
+        self,
+        settings: RestlessSettings,
+        connect: Callable[[str], ClusterClient],
+        progress: Progress,
+    ) -> None:
+        name = f"{settings.group}-outsider"
+        self.client = connect(name)
+        self.outsider = Outsider(
+            settings.group, settings.topics, name if settings.is_transactional else None
+        )
+        self.asked: asyncio.Task[None] | None = None
+        self._progress = progress
+        self._coordinators: dict[tuple[str, int], Coordinator] = {}
+
+    def coordinator_of(self, errand: Errand) -> Coordinator:
+        """Return whom it asks, as it was found before."""
+        key = (errand.key, TRANSACTION if errand.is_of_transaction else GROUP)
+        if key not in self._coordinators:
+            self._coordinators[key] = Coordinator(self.client, *key, self._progress)
+        return self._coordinators[key]
+
+
 class RestlessMembersWorkload:
     """All members of the group. ``run`` it once; ``stop`` ends it, and they leave."""
 
@@ -108,9 +148,10 @@ class RestlessMembersWorkload:
             for place in (self._place(number) for number in range(1, MEMBERS + 1))
         ]
         self._first_wave = FIRST_WAVES[chance.randrange(len(FIRST_WAVES))]
-        self._first_turn = chance.randrange(len(ASSIGNMENT_INTERVALS_MS))
+        self._first_turn = chance.randrange(len(GROUP_CONFIGS))
         self._join_timeout_ms = JOIN_TIMEOUTS_MS[chance.randrange(len(JOIN_TIMEOUTS_MS))]
         self._known: dict[str, KnownTopic] = {}
+        self._outside = _Outside(settings, connect, self.progress)
         self._stopping = asyncio.Event()
 
     def _place(self, number: int) -> Place:
@@ -130,10 +171,15 @@ class RestlessMembersWorkload:
                 for member in self._members:
                     if member.asked is not None:
                         member.asked.cancel()
+                if self._outside.asked is not None:
+                    self._outside.asked.cancel()
             for member in self._members:
                 if member.side is not None:
-                    await self._ask(member, member.side.leave(self._chance))
+                    await self._ask(member.coordinator, member.side.leave(self._chance))
+            if (errand := self._outside.outsider.last()) is not None:
+                await self._ask(self._outside.coordinator_of(errand), errand.asking)
         finally:
+            self._outside.client.close()
             for member in self._members:
                 member.client.close()
 
@@ -143,7 +189,9 @@ class RestlessMembersWorkload:
             if count % _LOOK_EVERY == 0:
                 await self._look(count)
             free = [each for each in self._members if each.is_free(count)]
-            if free:
+            if count % _OUTSIDE_EVERY == _OUTSIDE_EVERY - 1:
+                self._ask_from_outside(count, tasks)
+            elif free:
                 self._go_on(free[self._chance.randrange(len(free))], count, tasks)
             count += 1
             await pause(self._stopping, self._settings.interval_ms)
@@ -151,7 +199,8 @@ class RestlessMembersWorkload:
     def _go_on(self, member: _Member, count: int, tasks: asyncio.TaskGroup) -> None:
         is_awaited = member.side is not None and member.side.is_awaited
         if not self._chance.randrange(_SILENT_ONCE_OF_AWAITED if is_awaited else _SILENT_ONCE_OF):
-            member.silent_until = count + self._chance.randrange(_SILENT_MAX)
+            least = _SILENT_MIN_OF_AWAITED if is_awaited else 0
+            member.silent_until = count + least + self._chance.randrange(_SILENT_MAX)
             return
         if member.side is None or member.side.is_out:
             member.side = self._new_side(member, count)
@@ -160,8 +209,29 @@ class RestlessMembersWorkload:
             member.side.leave(self._chance) if goes else member.side.next(self._chance, self._known)
         )
         member.asked = tasks.create_task(
-            self._ask(member, asking), name=f"ask for {member.place.name}"
+            self._ask(member.coordinator, asking), name=f"ask for {member.place.name}"
         )
+
+    def _ask_from_outside(self, count: int, tasks: asyncio.TaskGroup) -> None:
+        outside = self._outside
+        if outside.asked is not None and not outside.asked.done():
+            return
+        there = [each.side.identity for each in self._members if each.side is not None]
+        members = [each for each in there if each.member_id]
+        errand = outside.outsider.next(self._chance, self._known, members)
+        if errand.is_emptying:
+            self._empty(count)
+        outside.asked = tasks.create_task(
+            self._ask(outside.coordinator_of(errand), errand.asking),
+            name=f"ask outside of {self._settings.group}",
+        )
+
+    def _empty(self, count: int) -> None:
+        """Let nobody be there for a while; who comes then may come by another protocol."""
+        low, high = _EMPTY
+        for member in self._members:
+            member.silent_until = count + low + self._chance.randrange(high - low)
+        self._first_wave += self._chance.randrange(len(WAVES))
 
     def _wave(self, count: int) -> Wave:
         return WAVES[(self._first_wave + count // _WAVE) % len(WAVES)]
@@ -174,22 +244,19 @@ class RestlessMembersWorkload:
             return ConsumerSide(member.place, f"{member.place.name}-{member.count}", topics)
         return ClassicSide(member.place, topics, self._join_timeout_ms)
 
-    async def _ask(self, member: _Member, asking: Asking) -> None:
+    async def _ask(self, coordinator: Coordinator, asking: Asking) -> None:
         try:
-            answer = await member.coordinator.ask(
-                asking.message, asking.version, lambda _: ErrorCode.NONE
-            )
+            answer = await coordinator.ask(asking.message, asking.version, lambda _: ErrorCode.NONE)
         except (OSError, Malformed, KafkaError) as error:
             self.progress.count_error(code_of(error).name)
             return
         with suppress(AttributeError):  # Some answers have codes of their parts alone.
-            member.coordinator.heed(ErrorCode(code_in(answer)))
+            coordinator.heed(ErrorCode(code_in(answer)))
         asking.answered(answer)
         self.progress.acknowledged += 1
 
     async def _configure(self, client: ClusterClient, turn: int) -> None:
-        interval_ms = ASSIGNMENT_INTERVALS_MS[turn % len(ASSIGNMENT_INTERVALS_MS)]
-        configs = {**SESSION_CONFIGS, "consumer.assignment.interval.ms": str(interval_ms)}
+        configs = GROUP_CONFIGS[turn % len(GROUP_CONFIGS)]
         request = alter_configs_request(ResourceType.GROUP, {self._settings.group: configs})
         answer = await client.ask_any(request, _ALTER_VERSION)
         for row in answer.responses:

@@ -27,7 +27,8 @@ from simulation.core.draw_coordination import (
 from simulation.core.draw_faults import FaultScope
 from simulation.core.features import Situation, draw_features
 from simulation.core.planned_situations import timed_actions
-from simulation.workload.restless_members import SESSION_CONFIGS
+from simulation.core.restless_classic import SESSION_TIMEOUTS_MS
+from simulation.workload.restless_members import GROUP_CONFIGS
 from tests.simulation.core.streams import streams_of
 
 SEEDS = range(30)
@@ -90,7 +91,10 @@ def test_one_group_is_restless_wherever_there_is_a_coordinator_of_groups() -> No
             assert all(one.into == cluster.topics[0].name != one.topic for one in restless)
             for name in ("session.timeout.ms", "heartbeat.interval.ms"):
                 smallest = int(cluster.configs[f"group.consumer.min.{name}"])
-                assert smallest <= int(SESSION_CONFIGS[f"consumer.{name}"])
+                assert smallest <= min(
+                    int(each.get(f"consumer.{name}", smallest)) for each in GROUP_CONFIGS
+                )
+            assert int(cluster.configs["group.min.session.timeout.ms"]) <= min(SESSION_TIMEOUTS_MS)
 
 
 def test_what_is_committed_is_read_or_transformed_and_its_results_read() -> None:

@@ -19,7 +19,7 @@ from protocol.messages.groups import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from simulation.core.restless_classic import ClassicSide
+from simulation.core.restless_classic import SESSION_TIMEOUTS_MS, ClassicSide
 from simulation.core.restless_members import Asking, KnownTopic, Place
 
 PLACE = Place("g", "one", None, ("a", "b"))
@@ -138,7 +138,7 @@ def test_it_is_awaited_from_its_join_until_it_asks_for_its_assignment() -> None:
 
 
 def test_some_commits_are_those_of_an_older_client_that_has_no_instance_id() -> None:
-    for instance_id, versions in ((None, {4, 8}), ("i", {8})):
+    for instance_id, versions in ((None, {1, 4, 8}), ("i", {8})):
         side = ClassicSide(PLACE._replace(instance_id=instance_id), ["a"])
         joined(side.next(Steady(), KNOWN))
         synced(side.next(Steady(), KNOWN))
@@ -148,6 +148,8 @@ def test_some_commits_are_those_of_an_older_client_that_has_no_instance_id() -> 
         assert {each.version for each in commits} == versions
         for each in commits:
             assert (each.message.retention_time_ms > 0) is (each.version == 4)
+            row = each.message.topics[0].partitions[0]
+            assert (row.commit_timestamp > 0) is (each.version == 1)
 
 
 def test_who_had_no_answer_asks_again_as_before() -> None:
@@ -180,6 +182,34 @@ def test_a_static_member_leaves_or_comes_back_without_its_id() -> None:
                 assert message.group_instance_id == "i"
                 found.add("")
         assert found == names
+
+
+def test_a_static_member_may_end_before_it_is_assigned_anything() -> None:
+    for instance_id, kinds in ((None, {"SyncGroupRequest"}), ("i", {"SyncGroupRequest", ""})):
+        found: set[str] = set()
+        for seed in range(60):
+            side = ClassicSide(PLACE._replace(instance_id=instance_id), ["a"])
+            joined(side.next(Steady(), KNOWN))
+            message = side.next(Random(seed), KNOWN).message
+            if isinstance(message, SyncGroupRequest):
+                found.add("SyncGroupRequest")
+            elif isinstance(message, JoinGroupRequest) and not message.member_id:
+                assert not side.is_awaited
+                found.add("")
+        assert found == kinds
+
+
+def test_sessions_are_of_different_lengths() -> None:
+    sessions = {
+        ClassicSide(PLACE, ["a"]).next(Random(seed), KNOWN).message.session_timeout_ms
+        for seed in range(20)
+    }
+    assert sessions == set(SESSION_TIMEOUTS_MS)
+
+
+def test_it_is_removed_as_who_it_is() -> None:
+    who = settled().identity
+    assert (who.member_id, who.group_instance_id) == ("id", None)
 
 
 def test_a_leader_names_those_that_get_nothing_in_some_generations() -> None:

@@ -6,6 +6,7 @@ from collections import Counter
 from random import Random
 
 from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
 from protocol.messages.consumer_groups import (
     Assignment,
     ConsumerGroupHeartbeatRequest,
@@ -13,11 +14,16 @@ from protocol.messages.consumer_groups import (
     TopicPartitions,
 )
 from protocol.messages.group_offsets import OffsetCommitRequest, OffsetFetchRequest
+from protocol.messages.groups import MemberIdentity
+from protocol.wire.fast import codec
 from simulation.core.restless_members import (
+    COMMIT_WITH_TIME_VERSION,
     Asking,
     ConsumerSide,
     KnownTopic,
     Place,
+    commit_request,
+    long_ago,
     others_of,
     some_of,
 )
@@ -168,7 +174,7 @@ def test_another_choice_of_topics_is_mostly_not_that_of_now() -> None:
 
 
 def test_who_gives_back_may_read_something_else_at_once() -> None:
-    swapped = 0
+    swapped: Counter[bool] = Counter()
     for seed in range(100):
         chance, side = Random(seed), ConsumerSide(PLACE, "id", ["a"])
         joining = side.next(chance, KNOWN)
@@ -179,8 +185,35 @@ def test_who_gives_back_may_read_something_else_at_once() -> None:
             continue
         rows = request.topic_partitions or ()
         owned = [list(row.partitions) for row in rows]
-        swapped += owned == [[0]] and request.subscribed_topic_names not in (None, ["a"])
-    assert swapped > 5
+        if owned and request.subscribed_topic_names == ["b"]:
+            swapped[owned == [[0]]] += 1
+    assert swapped[False] > swapped[True] > 2  # It keeps what it is to give back, or gives it.
+
+
+def test_it_reads_by_several_regular_expressions_and_changes_how_long_it_is_waited_for() -> None:
+    regexes: set[str] = set()
+    timeouts_ms: set[int] = set()
+    for seed in range(200):
+        chance, side = Random(seed), ConsumerSide(PLACE, "id", ["a"])
+        answered(side.next(chance, KNOWN), 3)
+        message = side.next(chance, KNOWN).message
+        if isinstance(message, ConsumerGroupHeartbeatRequest):
+            regexes.add(message.subscribed_topic_regex or "")
+            timeouts_ms.add(message.rebalance_timeout_ms)
+    assert regexes == {"", "a.*", "b.*", "a.*|b.*"}
+    assert {500, 1_500} <= timeouts_ms
+
+
+def test_it_is_removed_as_who_it_is() -> None:
+    assert ConsumerSide(STATIC, "id", ["a"]).identity == MemberIdentity(
+        member_id="id", group_instance_id="i"
+    )
+
+
+def test_long_ago_is_a_time_that_the_first_clients_tell() -> None:
+    request = long_ago(commit_request(PLACE, "id", 3, {TopicPartition("a", 0): 5}))
+    assert [row.commit_timestamp for topic in request.topics for row in topic.partitions] == [1]
+    assert codec(OffsetCommitRequest, COMMIT_WITH_TIME_VERSION).encode(request)
 
 
 def test_nobody_waits_for_a_member_of_the_consumer_protocol() -> None:

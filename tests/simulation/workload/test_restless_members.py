@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from protocol.messages.transactions import ListTransactionsRequest
 from simulation.workload.restless_members import RestlessMembersWorkload, RestlessSettings
 from tests.simulation.workload.lab import Lab
 
@@ -15,7 +16,7 @@ SETTINGS = RestlessSettings(
     group="restless", topics=("orders", "bills"), interval_ms=20, requests_max=120
 )
 QUICK = (
-    "{group.consumer.min.session.timeout.ms: 1500, group.consumer.min.heartbeat.interval.ms: 500}"
+    "{group.consumer.min.session.timeout.ms: 1000, group.consumer.min.heartbeat.interval.ms: 500}"
 )
 
 
@@ -45,8 +46,21 @@ async def test_their_group_is_quick_where_brokers_allow_it(is_quick: bool) -> No
     await lab.cluster.start()
     await lab.create(partitions=1)
     settings = replace(SETTINGS, requests_max=1)
-    restless = RestlessMembersWorkload(lab.new_client, Random(5), settings)
+    restless = RestlessMembersWorkload(lab.new_client, Random(6), settings)
     async with asyncio.timeout(60):
         await restless.run()
     assert restless.progress.errors.get("INVALID_CONFIG", 0) == (not is_quick)
     await lab.cluster.stop()
+
+
+async def test_somebody_outside_commits_in_transactions_and_leaves_none_open(lab: Lab) -> None:
+    await lab.create(partitions=2)
+    settings = replace(SETTINGS, is_transactional=True)
+    restless = RestlessMembersWorkload(lab.new_client, Random(8), settings)
+    async with asyncio.timeout(60):
+        await restless.run()
+    reader = lab.new_client("reader")
+    answers = [await reader.ask(each, ListTransactionsRequest(), 0) for each in lab.cluster.brokers]
+    (row,) = (row for answer in answers for row in answer.transaction_states)
+    assert row.transactional_id == "restless-outsider"
+    assert row.transaction_state != "Ongoing"
