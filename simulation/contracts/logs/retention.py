@@ -90,10 +90,13 @@ def _committed_count(
 
 
 def _newest_ms(segment: RetainedSegment) -> int | None:
-    """Return the largest timestamp; None where only the disk tells, which nobody asks here."""
+    """Return the largest timestamp; None where only the disk tells, or refuses its time index."""
     if not isinstance(segment, Segment):
         return segment.newest_ms()
-    newest = max(segment.time_index.last.timestamp, segment.largest_timestamp.timestamp)
+    try:
+        newest = max(segment.time_index.last.timestamp, segment.largest_timestamp.timestamp)
+    except OSError:  # the rule did not come to this segment, and its index is not in memory
+        return None
     return None if newest < 0 else newest
 
 

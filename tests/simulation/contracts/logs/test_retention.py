@@ -11,10 +11,13 @@ import pytest
 
 from broker.core.log_start import low_watermark, new_log_start
 from broker.core.retention import Expired, RetentionLimits, expired_segments
+from broker.storage.memory_disk import MemoryDisk
 from protocol.errors import KafkaError
 from protocol.ids import BrokerId
 from tests.broker.core.test_log_start import DELETE, follower, leader
 from tests.broker.core.test_retention import HOUR_MS, KEEP, parts
+from tests.broker.storage.builders import batch
+from tests.broker.storage.test_segment import segment_on, write
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 Wrong = Callable[..., Any]
@@ -84,3 +87,24 @@ def test_a_wrong_rule_is_told_and_the_right_one_is_not(
 ) -> None:
     assert told_of(None, rule, use) == []
     assert told_of(wrong, rule, use)
+
+
+def test_a_segment_whose_disk_refuses_its_time_index_is_not_asked_for_its_age() -> None:
+    disk = MemoryDisk()
+    disk.make_dir("t-0")
+    segments = [segment_on(disk, base_offset) for base_offset in (0, 1)]
+    for number, segment in enumerate(segments):
+        write(segment, batch(number))
+        segment.seal()
+    segments[1].unload()
+    index = "t-0/00000000000000000001.timeindex"
+    disk.remove(index)
+    disk.make_dir(index)
+    limits = replace(DAY, now_ms=48 * HOUR_MS, high_watermark=1)
+    retained: list[Expired] = []
+    told = told_of(
+        None,
+        "retention.expired_segments",
+        lambda: retained.append(expired_segments(segments, 2, limits)),
+    )
+    assert (told, retained) == ([], [Expired(0, 0, 1)])
