@@ -46,6 +46,10 @@ _REQUESTS_MAX: Final = 100
 _REQUESTS_EVERY_MS: Final = (30, 45)
 _BROKEN_DISK: Final = 0.4
 _FOLLOWERS_BEHIND: Final = 0.3
+_LED_BY_FOLLOWER: Final = 0.6
+"""Of stories with followers that hear nothing: what they do not have yet is nobody's then."""
+_LED_AFTER_MS: Final = (50, 450)
+"""Before a follower has left the Isr (``replica.lag.time.max.ms``)."""
 _BEHIND: Final = {NetworkMode.LATENCY: 1, NetworkMode.CUT: 2}
 _BEHIND_MS: Final = (150, 400)
 _FETCH_BYTES: Final[dict[int | None, int]] = {1: 2, 400: 2, None: 1}
@@ -262,7 +266,8 @@ def _followers_behind(
 ) -> list[TimedAction]:
     """Let what a coordinator writes be replicated late, so that more waits to be written than may.
 
-    Or not at all for a while, so that it stays alone in the Isr, which may be too small then.
+    Or not at all for a while, so that it stays alone in the Isr, which may be too small then; at
+    times a follower is elected before that, and coordinates without what it has not heard of.
     """
     brokers = dice.sample(scope.cluster.broker_ids, _REPLICAS_MAX)
     leader, *followers = brokers
@@ -280,6 +285,9 @@ def _followers_behind(
             latency_ms=late_ms,
         )
         lane.append(TimedAction(begin_ms, Fault(name=name, rule=rule)))
+    if mode is NetworkMode.CUT and dice.random() < _LED_BY_FOLLOWER:
+        moved_ms = min(begin_ms + dice.randint(*_LED_AFTER_MS), end_ms - _ELECTED_MS)
+        lane += _led_by(followers[0], brokers, f"{topic}-0", moved_ms)
     lane += [TimedAction(end_ms, Clear(name, once_met=True)) for name in names]
     return sorted(lane, key=lambda timed: timed.at_ms)
 

@@ -46,6 +46,8 @@ def commit(
     try:
         decided = yield
     except KafkaError as refused:
+        if is_member and is_simple and refused.code is not ErrorCode.UNKNOWN_MEMBER_ID:
+            return f"{refused.code.name} for a member of a group that has offsets alone"
         is_same = dict(offsets.committed(group_id)) == before
         return None if is_same else f"{refused.code.name}, and {before} changed"
     if is_member and is_simple:

@@ -9,11 +9,13 @@ import pytest
 
 from protocol.configs.parsing import config_mistakes
 from protocol.configs.topic import TOPIC_KEYS
+from protocol.faults.model import NetworkFault, broker_node
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
-from simulation.core.actions import Clear, Fault, StopWorkload
+from simulation.core.actions import Clear, Fault, Reassign, StopWorkload
 from simulation.core.draw import draw_plan
 from simulation.core.draw_cluster import TOPIC_NAMES, draw_cluster
 from simulation.core.draw_coordination import (
+    GROUPS_FOLLOWERS,
     MARKERS_FAULT,
     STATE_FAULT,
     TRANSACTIONS_FOLLOWERS,
@@ -127,6 +129,29 @@ def test_a_coordinator_s_disk_breaks_or_markers_or_followers_are_late_in_order_o
             timed.action for timed in lane if isinstance(timed.action, Clear)
         ]
     assert sorted(modes) == sorted([MARKERS_FAULT, STATE_FAULT, *TRANSACTIONS_FOLLOWERS])
+
+
+def test_followers_that_hear_nothing_are_elected_at_times_while_they_are_in_the_isr() -> None:
+    elected = 0
+    for seed in range(200):
+        cluster, workloads = groups_of(seed)
+        for lane in groups_lanes(Random(seed), FaultScope(cluster, 5_000), workloads):
+            cuts = {
+                timed.action.rule.target: timed.at_ms
+                for timed in lane
+                if isinstance(timed.action, Fault)
+                and timed.action.name in GROUPS_FOLLOWERS
+                and isinstance(timed.action.rule, NetworkFault)
+            }
+            moves = [timed for timed in lane if isinstance(timed.action, Reassign)][1:]
+            if not cuts or not moves:
+                continue
+            (moved,) = moves
+            assert isinstance(moved.action, Reassign)
+            after_ms = moved.at_ms - cuts[broker_node(moved.action.to[0])]
+            assert 0 < after_ms < int(cluster.configs["replica.lag.time.max.ms"])
+            elected += 1
+    assert elected >= 10
 
 
 def test_orders_that_delete_and_change_topics_leave_coordinators_theirs() -> None:

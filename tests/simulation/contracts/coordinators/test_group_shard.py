@@ -150,6 +150,18 @@ def test_members_of_a_group_without_any_may_not_commit() -> None:
     assert told_of(taken, "GroupShard.commit", commit(GOOD, generation=3))
 
 
+def test_members_of_a_group_that_has_offsets_alone_are_told_that_they_are_none() -> None:
+    told: list[str] = []
+    for code in (ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION):
+
+        def refuse(*_: object, code: ErrorCode = code) -> Decided:
+            raise KafkaError(code)
+
+        told += told_of(refuse, "GroupShard.commit", commit(GOOD, generation=3))
+    assert len(told) == 1
+    assert "ILLEGAL_GENERATION" in told[0]
+
+
 def test_a_group_that_is_not_there_has_nothing_to_delete() -> None:
     assert told_of(
         answers(told([])),
