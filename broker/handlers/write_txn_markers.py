@@ -7,8 +7,8 @@ Versions: 0-2. Version 2, of Kafka 4.3, tells that every transaction has an epoc
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
 
 from broker.context import Context
 from broker.core.transactions import EndMarker, build_marker
@@ -57,8 +57,27 @@ async def handle(
         acks=ACKS_ALL,
         timeout_ms=context.config.request_timeout_ms,
     )
-    finish = partial(_finish, context, asked, begun)
-    return finish() if begun.ready.done() else Begun(begun.ready, finish, begun.abandon)
+    if begun.ready.done():
+        return _finish(context, asked, begun)
+    return _finished_later(context, asked, begun)
+
+
+def _finished_later(
+    context: Context,
+    asked: Sequence[tuple[WritableTxnMarker, TopicPartition]],
+    begun: BegunProduce,
+) -> Begun:
+    """End the offsets when all replicas have the markers, though who asked may have hung up."""
+    answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    responses: list[WriteTxnMarkersResponse] = []
+
+    def finish(_ready: object) -> None:
+        responses.append(_finish(context, asked, begun))
+        if not answered.done():
+            answered.set_result(None)
+
+    begun.ready.add_done_callback(finish)
+    return Begun(answered, lambda: responses[0], lambda: None)
 
 
 def _finish(

@@ -14,6 +14,7 @@ from simulation.core.actions import StartWorkload, Step, Wait, When
 from simulation.core.conditions import NodeIs
 from simulation.core.dice import Dice, Streams
 from simulation.core.draw_cluster import draw_cluster, draw_workloads
+from simulation.core.draw_contenders import contenders_lanes
 from simulation.core.draw_coordination import groups_lanes, plain_topics, transactions_lanes
 from simulation.core.draw_faults import (
     FaultScope,
@@ -33,6 +34,7 @@ from simulation.core.plan import Ending, Plan, Workload
 COORDINATION: Final = {
     Situation.GROUPS: groups_lanes,
     Situation.TRANSACTIONS: transactions_lanes,
+    Situation.CONTENDERS: contenders_lanes,
 }
 LENGTHS_S: Final = (5, 10, 15, 20)
 """How long a story lasts before it is healed, where nobody says otherwise."""

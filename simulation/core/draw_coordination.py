@@ -26,7 +26,7 @@ GROUPS_FOLLOWERS: Final = ("behind-a-group-1", "behind-a-group-2")
 """Followers of a coordinator's partition, whose leader hears of them late, or not at all."""
 TRANSACTIONS_FOLLOWERS: Final = ("behind-a-transaction-1", "behind-a-transaction-2")
 _GROUP_TOPIC: Final = "shared"
-_LEDGER: Final = "ledger"
+LEDGER: Final = "ledger"
 _RESULTS: Final = "results"
 _MEMBERS: Final = {1: 2, 2: 3, 3: 1}
 _TRANSFORMERS: Final = {1: 2, 2: 1}
@@ -103,8 +103,8 @@ def plain_topics(cluster: ClusterPlan) -> ClusterPlan:
 
 def with_groups(dice: Dice, cluster: ClusterPlan, workloads: tuple[Workload, ...]) -> Coordinated:
     """Add a topic that one to three members of a group share; all but the first begin late."""
-    cluster, workloads = _smaller(cluster, workloads)
-    cluster = _with_topics(dice, cluster, CONSUMER_OFFSETS, _GROUP_TOPIC)
+    cluster, workloads = smaller(cluster, workloads)
+    cluster = with_topics(dice, cluster, CONSUMER_OFFSETS, _GROUP_TOPIC)
     clients = chosen(dice, _SPEAKING)
     members = [
         Workload(
@@ -158,13 +158,13 @@ def with_transactions(
     dice: Dice, cluster: ClusterPlan, workloads: tuple[Workload, ...]
 ) -> Coordinated:
     """Add a producer of transactions, and who reads or transforms what it commits, or both."""
-    cluster, workloads = _smaller(cluster, workloads)
+    cluster, workloads = smaller(cluster, workloads)
     is_transformed = dice.random() < 0.6
-    topics = [TRANSACTION_STATE, _LEDGER, *((CONSUMER_OFFSETS, _RESULTS) if is_transformed else ())]
-    cluster = _with_topics(dice, cluster, *topics)
+    topics = [TRANSACTION_STATE, LEDGER, *((CONSUMER_OFFSETS, _RESULTS) if is_transformed else ())]
+    cluster = with_topics(dice, cluster, *topics)
     producer = Workload(
         name="ledger-writer",
-        topic=_LEDGER,
+        topic=LEDGER,
         client=chosen(dice, _CLIENTS),
         transactional=True,
         aborts_every=dice.choice((0, 2, 4)),
@@ -175,7 +175,7 @@ def with_transactions(
     transformers = [
         Workload(
             name=f"transformer-{number}",
-            topic=_LEDGER,
+            topic=LEDGER,
             kind="transform",
             into=_RESULTS,
             client=client,
@@ -186,7 +186,7 @@ def with_transactions(
     ]
     reader = Workload(
         name="committed-reader",
-        topic=_RESULTS if is_transformed else _LEDGER,
+        topic=_RESULTS if is_transformed else LEDGER,
         kind="consume",
         client=chosen(dice, _CLIENTS),
         read_committed=True,
@@ -195,7 +195,7 @@ def with_transactions(
         reader = replace(reader, fetch_bytes=chosen(dice, _FETCH_BYTES))
     clients = [producer, *(transformers if is_transformed else ()), reader]
     if is_transformed and all(one.kind != "regroup" for one in workloads):
-        clients.append(_restless(dice, _LEDGER, cluster))
+        clients.append(_restless(dice, LEDGER, cluster))
     return Coordinated(cluster, (*workloads, *clients))
 
 
@@ -231,7 +231,7 @@ def transactions_lanes(
         kept = (TRANSACTION_STATE, *((CONSUMER_OFFSETS,) if is_transformed else ()))
         return [_followers_behind(dice, scope, dice.choice(kept), TRANSACTIONS_FOLLOWERS)]
     offsets = (CONSUMER_OFFSETS,) * 2  # They are loaded by who leads them then.
-    topics = [_LEDGER, *((*offsets, _RESULTS) if is_transformed else ())]
+    topics = [LEDGER, *((*offsets, _RESULTS) if is_transformed else ())]
     return [_late_markers(dice, scope, topics)]
 
 
@@ -248,7 +248,7 @@ def _late_markers(dice: Dice, scope: FaultScope, topics: Sequence[str]) -> list[
         latency_ms=dice.randint(*_LATE_MS),
     )
     at_ms = dice.randint(20, scope.length_ms // 10)
-    lane = [*_led_by(from_, brokers, state, at_ms), *_led_by(to, brokers, written, at_ms)]
+    lane = [*led_by(from_, brokers, state, at_ms), *led_by(to, brokers, written, at_ms)]
     lane.append(TimedAction(at_ms + _ELECTED_MS * 2, Fault(name=MARKERS_FAULT, rule=late)))
     first = {state: from_, written: to}
     leaders = dict(first)
@@ -256,7 +256,7 @@ def _late_markers(dice: Dice, scope: FaultScope, topics: Sequence[str]) -> list[
         at_ms += dice.randint(300, max(300, scope.length_ms // 6))
         moved = chosen(dice, {written: 2, state: 3})
         leaders[moved] = other if leaders[moved] == first[moved] else first[moved]
-        lane += _led_by(leaders[moved], brokers, moved, at_ms)
+        lane += led_by(leaders[moved], brokers, moved, at_ms)
     lane.append(TimedAction(scope.length_ms, Clear(MARKERS_FAULT, once_met=True)))
     return sorted(lane, key=lambda timed: timed.at_ms)
 
@@ -276,7 +276,7 @@ def _followers_behind(
     late_ms = dice.randint(*_BEHIND_MS) if mode is NetworkMode.LATENCY else 0
     begin_ms = at_ms + dice.randint(200, scope.length_ms // 3)
     end_ms = min(begin_ms + dice.randint(800, 3_000), scope.length_ms)
-    lane = _led_by(leader, brokers, f"{topic}-0", at_ms)
+    lane = led_by(leader, brokers, f"{topic}-0", at_ms)
     for name, follower in zip(names, followers, strict=True):
         rule = NetworkFault(
             mode=mode,
@@ -287,12 +287,12 @@ def _followers_behind(
         lane.append(TimedAction(begin_ms, Fault(name=name, rule=rule)))
     if mode is NetworkMode.CUT and dice.random() < _LED_BY_FOLLOWER:
         moved_ms = min(begin_ms + dice.randint(*_LED_AFTER_MS), end_ms - _ELECTED_MS)
-        lane += _led_by(followers[0], brokers, f"{topic}-0", moved_ms)
+        lane += led_by(followers[0], brokers, f"{topic}-0", moved_ms)
     lane += [TimedAction(end_ms, Clear(name, once_met=True)) for name in names]
     return sorted(lane, key=lambda timed: timed.at_ms)
 
 
-def _led_by(leader: int, brokers: Sequence[int], partition: str, at_ms: int) -> list[TimedAction]:
+def led_by(leader: int, brokers: Sequence[int], partition: str, at_ms: int) -> list[TimedAction]:
     """Have one of its brokers be the preferred leader of a partition, and elected."""
     to = (leader, *(broker for broker in brokers if broker != leader))
     return [
@@ -301,7 +301,7 @@ def _led_by(leader: int, brokers: Sequence[int], partition: str, at_ms: int) -> 
     ]
 
 
-def _smaller(cluster: ClusterPlan, workloads: tuple[Workload, ...]) -> Coordinated:
+def smaller(cluster: ClusterPlan, workloads: tuple[Workload, ...]) -> Coordinated:
     """Leave out other topics than the first plain one, and their clients: these here cost more."""
     left_out = TOPIC_NAMES[1:]
     topics = tuple(topic for topic in cluster.topics if topic.name not in left_out)
@@ -345,7 +345,7 @@ def _breaking(dice: Dice, scope: FaultScope, topic: str, name: str) -> list[Time
     return sorted(lane, key=lambda timed: timed.at_ms)
 
 
-def _with_topics(dice: Dice, cluster: ClusterPlan, *names: str) -> ClusterPlan:
+def with_topics(dice: Dice, cluster: ClusterPlan, *names: str) -> ClusterPlan:
     """Add those topics that are not there, on as many brokers as keep them through a failure."""
     there = [topic.name for topic in cluster.topics]
     count = min(_REPLICAS_MAX, cluster.brokers)

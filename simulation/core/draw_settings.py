@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 from protocol.configs.names import UNCLEAN_ELECTION
 from simulation.core.actions import CreateTopic
 from simulation.core.dice import Dice, chosen, skewed
+from simulation.core.draw_contenders import with_contenders
 from simulation.core.draw_coordination import with_groups, with_transactions
 from simulation.core.draw_examined import with_authorizer, with_examiner
 from simulation.core.features import Features, Situation
@@ -205,6 +206,10 @@ def _transactions(dice: Dice, setting: Setting) -> Setting:
     return Setting(*with_transactions(dice, *setting))
 
 
+def _contenders(dice: Dice, setting: Setting) -> Setting:
+    return Setting(*with_contenders(dice, *setting))
+
+
 def _authorizer(dice: Dice, setting: Setting) -> Setting:
     return Setting(*with_authorizer(dice, *setting))
 
@@ -224,6 +229,7 @@ _CHANGES: Final[Mapping[str, Callable[[Dice, Setting], Setting]]] = {
     Situation.LASTING_DELETION: _lasting_deletion,
     Situation.GROUPS: _groups,
     Situation.TRANSACTIONS: _transactions,
+    Situation.CONTENDERS: _contenders,
     Situation.AUTHORIZER: _authorizer,
     Situation.EXAMINED: _examined,
 }

@@ -80,4 +80,5 @@ PERCENTS: Final[Mapping[str, int]] = {
     "examined": 15,
     "authorizer": 15,
     "lasting_deletion": 15,
+    "contenders": 15,
 }

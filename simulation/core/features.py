@@ -74,6 +74,8 @@ class Situation(StrEnum):
     """Brokers ask an authorizer whether clients may, and somebody gives and takes rights."""
     LASTING_DELETION = "lasting_deletion"
     """Records are deleted, several times, while a replica that has to follow is slow or ends."""
+    CONTENDERS = "contenders"
+    """Producers put each other out, while their coordinators come and go."""
 
 
 _SETTING_PERCENT: Final = 20
@@ -107,6 +109,7 @@ USUAL_PERCENTS: Final[Mapping[str, int]] = {
     Situation.EXAMINED: _PLOT_PERCENT,
     Situation.AUTHORIZER: _PLOT_PERCENT,
     Situation.LASTING_DELETION: _PLOT_PERCENT,
+    Situation.CONTENDERS: _PLOT_PERCENT,
 }
 """What the table begins with, and goes back to where no sweep asks for more."""
 FEATURES: Final = tuple(USUAL_PERCENTS)

@@ -334,6 +334,10 @@ def _had_lasting_deletion(run: _Run) -> bool:
     )
 
 
+def _had_contenders(run: _Run) -> bool:
+    return any(run.worked.get(one.name) for one in run.plan.workloads if one.kind == "contend")
+
+
 _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.KEYED_RECORDS: _is_compacted,
     Situation.COMPRESSION: _is_compressed,
@@ -356,6 +360,7 @@ _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.EXAMINED: _was_examined,
     Situation.AUTHORIZER: _was_authorized,
     Situation.LASTING_DELETION: _had_lasting_deletion,
+    Situation.CONTENDERS: _had_contenders,
 }
 
 

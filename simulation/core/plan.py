@@ -92,16 +92,17 @@ class Workload:
     name: NewName
     topic: TopicRef = ""
     """Everybody has one but who examines, who makes topics of its own."""
-    kind: Literal["produce", "consume", "transform", "move", "administer", "regroup", "examine"] = (
-        "produce"
-    )
+    kind: Literal[
+        "produce", "consume", "transform", "move", "administer", "regroup", "contend", "examine"
+    ] = "produce"
     """``transform`` consumes and produces ``into`` another topic, exactly once, by transactions.
 
     ``move`` moves replicas between the log dirs of their brokers, by chance. ``administer`` sets,
     reads and deletes offsets of a group without members, and the group. ``regroup`` is several
-    members of a group, by either protocol, that come and go and do what they must not.
-    ``examine`` asks what `jbodlab conform` asks; where there is an authorizer it gives and takes
-    rights on what it made.
+    members of a group, by either protocol, that come and go and do what they must not. ``contend``
+    is several producers of the same transactional ids, by either version of transactions, that put
+    each other out and do what they must not. ``examine`` asks what `jbodlab conform` asks; where
+    there is an authorizer it gives and takes rights on what it made.
     """
     client: Literal["plain", "aiokafka", "java"] = "plain"
     """``plain`` shows every answer as it came; ``aiokafka`` is the library as people use it.
@@ -114,6 +115,7 @@ class Workload:
 
     A transformer needs one, whose offsets are committed by its transactions: aiokafka's one of its
     own, Java's may share it with others. Who administers one or regroups has it alone.
+    Who contends commits its offsets, as one that is not in it.
     """
     into: TopicRef | None = None
     """Where a transformer writes a record for each that it reads; what else who regroups reads."""
@@ -152,7 +154,10 @@ class Workload:
     A producer sends them (Produce 0 and 2), a consumer gets them (Fetch 1 and 3).
     """
     records_max: int | None = None
-    """So many, or requests of who regroups, cases of who examines, end it; None: the run does."""
+    """So many, or requests of who regroups or contends, cases of who examines, end it.
+
+    None: the run does.
+    """
     begins: bool = True
     """By itself, when the cluster is ready; otherwise by a step."""
 

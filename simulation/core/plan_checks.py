@@ -36,8 +36,8 @@ _NEWEST_FORMAT: Final = 2
 _READING: Final = (("consume", "aiokafka"), ("consume", "java"))
 _TRANSFORMING: Final = (("transform", "aiokafka"), ("transform", "java"))
 _FETCHING: Final = (("consume", "java"), ("transform", "java"))
-_ORDERING: Final = ("move", "administer", "regroup", "examine")
-_ALONE: Final = ("administer", "regroup")
+_ORDERING: Final = ("move", "administer", "regroup", "contend", "examine")
+_ALONE: Final = ("administer", "regroup", "contend")
 """Who has a group, and shares it with nobody."""
 _IN_GROUPS: Final = (*_READING, *_TRANSFORMING, *((kind, "plain") for kind in _ALONE))
 _TRANSACTIONAL: Final = (("produce", "aiokafka"), ("produce", "java"))

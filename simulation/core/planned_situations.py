@@ -269,6 +269,10 @@ def _has_lasting_deletion(_plan: Plan, timed: list[TimedStep]) -> bool:
     )
 
 
+def _has_contenders(plan: Plan, _timed: list[TimedStep]) -> bool:
+    return any(one.kind == "contend" for one in plan.workloads)
+
+
 _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.KEYED_RECORDS: _has_keyed_records,
     Situation.COMPRESSION: _has_compression,
@@ -291,6 +295,7 @@ _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.EXAMINED: _has_examiner,
     Situation.AUTHORIZER: _has_authorizer,
     Situation.LASTING_DELETION: _has_lasting_deletion,
+    Situation.CONTENDERS: _has_contenders,
 }
 
 

@@ -13,7 +13,9 @@ from protocol.records.batch import Compression
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.history import History
 from simulation.core.observation import ObservedOffsets, ObservedWorkload
+from simulation.core.payload import record_number
 from simulation.core.plan import Workload
+from simulation.core.restless_producers import Book, Numbers
 from simulation.workload.admin import Admin
 from simulation.workload.clients import ClusterClient
 from simulation.workload.committed_reader import CommittedReader
@@ -31,6 +33,10 @@ from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from simulation.workload.progress import Progress
 from simulation.workload.record_formats import RecordFormat
 from simulation.workload.restless_members import RestlessMembersWorkload, RestlessSettings
+from simulation.workload.restless_producers import (
+    RestlessProducerSettings,
+    RestlessProducersWorkload,
+)
 
 _ACKS: Final = {"all": -1, "1": 1, "0": 0}
 
@@ -109,7 +115,7 @@ class Workloads:
 
     async def end_writers(self) -> None:
         """End all that write or order something; what they have sent is waited for."""
-        await self.end(*self._of("produce", "move", "administer", "regroup", "examine"))
+        await self.end(*self._of("produce", "move", "administer", "regroup", "contend", "examine"))
 
     async def end_transformers(self) -> None:
         """End those that write what they read, with their transactions."""
@@ -242,17 +248,8 @@ class Workloads:
                     topic=workload.topic, group=workload.group, interval_ms=workload.interval_ms
                 )
                 return GroupAdministrator(connection, self._history, self._chance, group)
-            case "regroup":
-                assert workload.group is not None
-                assert workload.into is not None
-                restless = RestlessSettings(
-                    group=workload.group,
-                    topics=(workload.topic, workload.into),
-                    interval_ms=workload.interval_ms,
-                    requests_max=workload.records_max,
-                    is_transactional=any(one.transactional for one in self._workloads.values()),
-                )
-                return RestlessMembersWorkload(self._connect, self._chance, restless)
+            case "regroup" | "contend":
+                return self._restless(workload, connection.client_id)
             case "examine":
                 examining = ExaminerSettings(
                     interval_ms=workload.interval_ms,
@@ -266,6 +263,30 @@ class Workloads:
                     self._chance,
                     MoverSettings(topic=workload.topic, interval_ms=workload.interval_ms),
                 )
+
+    def _restless(self, workload: Workload, client_id: str) -> _Client:
+        """Make several clients at once, of a group or of transactional ids."""
+        assert workload.group is not None
+        if workload.into is not None:
+            restless = RestlessSettings(
+                group=workload.group,
+                topics=(workload.topic, workload.into),
+                interval_ms=workload.interval_ms,
+                requests_max=workload.records_max,
+                is_transactional=any(one.transactional for one in self._workloads.values()),
+            )
+            return RestlessMembersWorkload(self._connect, self._chance, restless)
+        first = record_number(self._count, 0)
+        book = Book(self._history, client_id, Numbers(first), self._clock.now_ms)
+        contending = RestlessProducerSettings(
+            topic=workload.topic,
+            group=workload.group,
+            interval_ms=workload.interval_ms,
+            record_bytes=workload.record_bytes,
+            keys=workload.keys,
+            requests_max=workload.records_max,
+        )
+        return RestlessProducersWorkload(self._connect, book, self._chance, contending)
 
 
 def _producer_settings(workload: Workload) -> ProducerSettings:

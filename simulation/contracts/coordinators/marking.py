@@ -133,7 +133,10 @@ def finish(
     asked: Sequence[tuple[WritableTxnMarker, TopicPartition]],
     begun: BegunProduce,
 ) -> Generator[None, WriteTxnMarkersResponse, Broken]:
-    """Offsets of a transaction count, or do not, once its marker is replicated, as that says."""
+    """Offsets of a transaction count, or do not, once its marker is replicated, as that says.
+
+    The markers of a request end one transaction after the other.
+    """
     del begun
     seen = [
         (
@@ -147,16 +150,21 @@ def finish(
     ]
     answer = yield
     codes = _codes(answer)
+    wanted: dict[tuple[int, _Place], Committed | None] = {}
     for marker, offsets, pending, before in seen:
-        told = codes.get(marker.producer_id, [])
-        left, now = _pending(offsets, marker.producer_id), _committed(offsets, list(pending))
-        if ErrorCode.NONE not in told:
-            if left != pending or now != before:
-                return f"{pending} is {now} after {marker} was refused: {told}"
-        elif told == [ErrorCode.NONE]:
-            wrong = _wrongly_ended(marker, pending, before, now)
-            if left or wrong:
-                return f"{left} is pending, and {wrong} is there after {marker}"
+        told, left = codes.get(marker.producer_id, []), _pending(offsets, marker.producer_id)
+        for place, each in before.items():
+            wanted.setdefault((id(offsets), place), each)
+        if told == [ErrorCode.NONE]:
+            _end(wanted, id(offsets), pending if marker.transaction_result else {})
+        elif ErrorCode.NONE in told:
+            return None  # Several of one producer: answers do not tell which.
+        if left != ({} if told == [ErrorCode.NONE] else pending):
+            return f"{left} is pending after {marker}, {pending} was: {told}"
+    for marker, offsets, _, before in seen:
+        for place, now in _committed(offsets, list(before)).items():
+            if now != wanted[id(offsets), place]:
+                return f"{now} is at {place}, not {wanted[id(offsets), place]}, after {marker}"
     return None
 
 
@@ -173,15 +181,12 @@ def _codes(answer: WriteTxnMarkersResponse) -> dict[int, list[int]]:
     }
 
 
-def _wrongly_ended(
-    marker: WritableTxnMarker,
+def _end(
+    wanted: dict[tuple[int, _Place], Committed | None],
+    offsets: int,
     pending: dict[_Place, Committed],
-    before: dict[_Place, Committed | None],
-    now: dict[_Place, Committed | None],
-) -> dict[_Place, Committed | None]:
-    """Return what is committed and should not be: the newest counts, where the marker commits."""
-    wanted = dict(before)
-    for place, each in pending.items() if marker.transaction_result else ():
-        earlier = before[place]
-        wanted[place] = each if earlier is None or earlier.order < each.order else earlier
-    return {place: each for place, each in now.items() if each != wanted[place]}
+) -> None:
+    """Let what was pending count, where nothing newer is there."""
+    for place, each in pending.items():
+        earlier = wanted[offsets, place]
+        wanted[offsets, place] = each if earlier is None or earlier.order < each.order else earlier

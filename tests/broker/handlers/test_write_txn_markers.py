@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from broker.core.transactions import EndMarker, read_marker
+from protocol.connection import RequestReceived
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.transactions import (
@@ -15,7 +18,9 @@ from protocol.messages.transactions import (
 )
 from protocol.records.batch import read_batch_header
 from protocol.topic_names import CONSUMER_OFFSETS
-from tests.broker.fakes import WALL_MS, FakeBroker
+from protocol.transport.begun_answers import LaterAnswer
+from protocol.wire.fast import codec
+from tests.broker.fakes import PEER, WALL_MS, FakeBroker
 
 
 def request(*producer_ids: int) -> WriteTxnMarkersRequest:
@@ -35,6 +40,10 @@ def request(*producer_ids: int) -> WriteTxnMarkersRequest:
             for producer_id in producer_ids
         ]
     )
+
+
+def encoded(asked: WriteTxnMarkersRequest) -> bytes:
+    return bytes(codec(WriteTxnMarkersRequest, 1).encode(asked))
 
 
 def codes_of(response: WriteTxnMarkersResponse) -> list[tuple[int, str, int, int]]:
@@ -99,3 +108,18 @@ async def test_with_one_marker_that_cannot_be_none_is_written(
     codes = {code for *_, code in codes_of(await broker.ask(asked, 2))}
     assert codes == {ErrorCode.UNKNOWN_SERVER_ERROR}
     assert broker.engine.produced == []
+
+
+async def test_offsets_are_ended_though_who_sent_the_marker_hung_up(broker: FakeBroker) -> None:
+    asked = request(7)
+    offsets = WritableTxnMarkerTopic(name=CONSUMER_OFFSETS, partition_indexes=[3])
+    asked.markers[0].topics = [*asked.markers[0].topics, offsets]
+    broker.engine.holds_produces = True
+    received = RequestReceived(27, 1, 1, "test", memoryview(bytearray(encoded(asked))))
+    waiting = await broker.dispatcher.dispatch(received, PEER)
+    assert isinstance(waiting, LaterAnswer)
+    waiting.abandon()
+    assert broker.groups.ended == []
+    broker.engine.begun[0].ready.set_result(None)
+    await asyncio.sleep(0)
+    assert broker.groups.ended == [(TopicPartition(CONSUMER_OFFSETS, 3), 7, True)]

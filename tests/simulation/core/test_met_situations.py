@@ -254,3 +254,11 @@ def test_a_deletion_lasts_that_is_answered_late_beside_a_slow_disk(
     deletion.ok(order)
     found = met_situations(plan, story.evidence, {}, {"slow": hits})
     assert (Situation.LASTING_DELETION in found) == (hits == 1 and lasts_ms == 30)
+
+
+def test_contenders_count_where_they_were_answered() -> None:
+    text = EXAMINED.replace("kind: examine", "kind: contend, topic: orders, group: notes")
+    text = text.replace("cluster:\n", "cluster:\n  topics: [{name: orders}]\n")
+    plan = parse_plan(text, source="p")
+    assert Situation.CONTENDERS not in met_situations(plan, Story().evidence, {"examiner": 0}, {})
+    assert Situation.CONTENDERS in met_situations(plan, Story().evidence, {"examiner": 1}, {})

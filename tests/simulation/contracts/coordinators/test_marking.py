@@ -136,6 +136,26 @@ def ended(code: ErrorCode, *, is_commit: bool) -> Callable[[], object]:
     return story(finish)
 
 
+async def both(lab: Lab) -> None:
+    """Have two transactions end in one request that have offsets of one place pending."""
+    (host,) = lab[1].groups.hosts()
+    made: list[tuple[WritableTxnMarker, TopicPartition]] = []
+    for producer_id, is_commit in ((7, True), (8, False)):
+        offset = Committed(producer_id, 0, "", 0)
+        host.shard.offsets.put("g", {ORDERS: offset}, producer_id=producer_id)
+        marker = WritableTxnMarker(
+            producer_id=producer_id,
+            producer_epoch=3,
+            transaction_result=is_commit,
+            coordinator_epoch=5,
+        )
+        made.append((marker, OFFSETS))
+    context: Any = SimpleNamespace(groups=lab[1].groups)
+    results = [SimpleNamespace(error_code=ErrorCode.NONE) for _ in made]
+    begun: Any = SimpleNamespace(results=lambda: results)
+    write_txn_markers._finish(context, made, begun)
+
+
 def counts_whatever_came(
     context: Any, asked: Sequence[tuple[WritableTxnMarker, TopicPartition]], begun: Any
 ) -> WriteTxnMarkersResponse:
@@ -162,6 +182,8 @@ def counts_nothing(
         (counts_whatever_came, ended(ErrorCode.NOT_ENOUGH_REPLICAS, is_commit=True)),
         (counts_whatever_came, ended(ErrorCode.NONE, is_commit=False)),
         (counts_nothing, ended(ErrorCode.NONE, is_commit=True)),
+        (counts_whatever_came, story(both)),
+        (counts_nothing, story(both)),
     ],
 )
 def test_offsets_that_count_by_no_marker_are_told(wrong: Wrong, use: Callable[[], object]) -> None:
