@@ -16,7 +16,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup collected demo demo-svg picture golden decisions test-python test test-all unsampled test-busy heavy conform mixed mixed-all mixed-demo fuzz page containers waiting style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
+.PHONY: help setup collected demo demo-svg picture golden decisions test-python test test-all unsampled test-busy heavy conform mixed mixed-all mixed-demo fuzz isolation page containers waiting style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -91,6 +91,9 @@ conform: setup  ## judge Apache Kafka by what was recorded of it, and tell how m
 
 fuzz: setup  ## random bytes into every decoder for FUZZ_S seconds
 	$(BIN)/python -m tests.fuzz -max_total_time=$(FUZZ_S)
+
+isolation: setup  ## transactions of seeds 1..200, judged by adya, a checker of isolation that is built by cargo
+	$(BIN)/python -m tests.isolation
 
 page: setup  ## the console and a report in a real Chromium: disks are broken by click, pictures drawn
 	$(BIN)/python -m tests.browser
