@@ -19,6 +19,7 @@ from simulation.core.references import ALL
 from simulation.run.acting import act
 from simulation.run.run_context import RunContext, StepError
 from simulation.run.story import Story
+from simulation.run.workloads import ENDS_WITHIN_MS
 
 LOOK_EVERY_MS: Final = 100
 PATIENCE_MS: Final = 10_000
@@ -83,14 +84,16 @@ async def end_workloads(context: RunContext, ending: Ending, story: Story) -> No
     """Let writers end first, then who writes what it reads, and readers when all is read.
 
     Raises:
-        StepError: a reader does not come to the end in time.
+        StepError: a client does not end, or a reader does not come to the end, in time.
         UnreadError: the same, where a coordinator that has lost its memory would be why.
     """
-    await context.workloads.end_writers()
+    endless = await context.workloads.end_writers()
     unread = await _read_up(context, ending, story)
-    await context.workloads.end_transformers()
+    endless += await context.workloads.end_transformers()
     unread = unread or await _read_up(context, ending, story)
-    await context.workloads.end_readers()
+    endless += await context.workloads.end_readers()
+    if endless:
+        raise StepError(f"{', '.join(endless)} did not end within {ENDS_WITHIN_MS} ms")
     if unread:
         seen = await context.observer.observe((Need.OFFSETS,))
         forgotten = lost_topics(seen).union((CONSUMER_OFFSETS, TRANSACTION_STATE))

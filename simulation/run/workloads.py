@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, Protocol, runtime_checkable
 
@@ -39,6 +40,8 @@ from simulation.workload.restless_producers import (
 )
 
 _ACKS: Final = {"all": -1, "1": 1, "0": 0}
+ENDS_WITHIN_MS: Final = 300_000
+"""So long a client may take to end: several of its timeouts, one after the other."""
 
 
 class _Client(Protocol):
@@ -104,26 +107,40 @@ class Workloads:
         task = self._group.create_task(client.run(), name=f"workload {name}")
         self._begun[name].append(_Running(client, connection, task))
 
-    async def end(self, *names: str) -> None:
-        """End workloads, all at once; what they have sent is waited for."""
-        ending = [running for name in names for running in self._begun[name]]
-        for running in ending:
+    async def end(self, *names: str) -> list[str]:
+        """End workloads, all at once; what they have sent is waited for.
+
+        Returns:
+            Those that did not end, and were cancelled.
+        """
+        ending = [(name, running) for name in names for running in self._begun[name]]
+        for _, running in ending:
             running.client.stop()
-        for running in ending:
-            await running.task
+        tasks = [running.task for _, running in ending]
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ENDS_WITHIN_MS / 1000):
+                for task in tasks:
+                    await task
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for _, running in ending:
             running.connection.close()
+        return [name for name, running in ending if running.task.cancelled()]
 
-    async def end_writers(self) -> None:
-        """End all that write or order something; what they have sent is waited for."""
-        await self.end(*self._of("produce", "move", "administer", "regroup", "contend", "examine"))
+    async def end_writers(self) -> list[str]:
+        """End all that write or order something, as ``end``."""
+        return await self.end(
+            *self._of("produce", "move", "administer", "regroup", "contend", "examine")
+        )
 
-    async def end_transformers(self) -> None:
-        """End those that write what they read, with their transactions."""
-        await self.end(*self._of("transform"))
+    async def end_transformers(self) -> list[str]:
+        """End those that write what they read, with their transactions, as ``end``."""
+        return await self.end(*self._of("transform"))
 
-    async def end_readers(self) -> None:
-        """End all that read."""
-        await self.end(*self._of("consume"))
+    async def end_readers(self) -> list[str]:
+        """End all that read, as ``end``."""
+        return await self.end(*self._of("consume"))
 
     def unread(
         self, offsets: Mapping[TopicPartition, ObservedOffsets], lost_topics: Collection[str]

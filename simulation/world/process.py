@@ -17,7 +17,7 @@ STEP_US: Final = 1
 class Process:
     """One process from its start to its end; a node that starts again is another one."""
 
-    __slots__ = ("free_at_us", "is_dead", "is_paused", "name", "ready", "step_us")
+    __slots__ = ("free_at_us", "is_dead", "is_paused", "name", "ready", "step_us", "steps")
 
     def __init__(self, name: str, step_us: int = STEP_US) -> None:
         self.name = name
@@ -30,6 +30,8 @@ class Process:
         """What it will run, in order: the promise of ``call_soon``."""
         self.free_at_us = 0
         """When it can run the next one."""
+        self.steps = 0
+        """How many it has run; whoever spins runs them without end."""
 
     def context(self) -> Context:
         """Return a new context whose code, and all that follows from it, belongs here."""

@@ -40,6 +40,7 @@ from simulation.world.exchange_sampler import ExchangeSampler
 from simulation.world.journal_disk import JOURNAL_FILE
 from simulation.world.known_configs import configs_known_otherwise
 from simulation.world.log_sampler import sample_logs
+from simulation.world.pace_sampler import PaceSampler
 from simulation.world.shard_sampler import ShardSampler, differing
 
 INTERVAL_US_MAX: Final = SEEN_WITHIN_US
@@ -69,7 +70,15 @@ class Sampler:
         self._drives = [DriveSampler(node, self.samples) for node in cluster.brokers.values()]
         self._shards = [ShardSampler(node, self.samples) for node in cluster.brokers.values()]
         self._controller = ControllerSampler(cluster.controller, self.samples)
+        self._paces = [PaceSampler(node, self.samples) for node in cluster.nodes.values()]
         self._exchanges = ExchangeSampler(cluster, self.samples, self._hurry)
+        self._watches = (
+            *self._drives,
+            *self._brokers,
+            *self._shards,
+            *self._paces,
+            self._controller,
+        )
         self._up: dict[str, tuple[bool, int]] = {}
         self._faults: dict[str, range] = {}
         self._interval_us_max = INTERVAL_US_MAX
@@ -108,7 +117,7 @@ class Sampler:
             if self._up.get(name) != now:
                 self._up[name] = now
                 self.samples.nodes.append(NodeSample(now_us, name, *now))
-        for watch in (*self._drives, *self._brokers, *self._shards, self._controller):
+        for watch in self._watches:
             watch.look(now_us)
 
     def fault_began(

@@ -229,6 +229,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
                 runnable.remove(process)
             if not handle._cancelled:
                 self.steps += 1
+                process.steps += 1
                 process.free_at_us = self.now_us + process.step_us
                 # What Handle._run does, which would be one more call.
                 try:

@@ -1,4 +1,4 @@
-"""Queues and buffers keep to their bounds."""
+"""Queues and buffers keep to their bounds, and processes to a pace."""
 
 from __future__ import annotations
 

@@ -1,7 +1,17 @@
 from __future__ import annotations
 
+import asyncio
+import random
+
 import pytest
 
+from simulation.core.history import History
+from simulation.core.plan import Workload
+from simulation.run.workloads import ENDS_WITHIN_MS, Workloads
+from simulation.workload.clients import ClusterClient
+from simulation.workload.progress import Progress
+from simulation.world.clock import SimClock
+from simulation.world.loop import SimLoop
 from tests.simulation.run.played import found, play, story
 
 
@@ -110,3 +120,45 @@ def test_errors_are_counted_by_their_code() -> None:
     )
 
     assert found(verdict) == []
+
+
+class Endless:
+    """A client that goes on whatever it is told."""
+
+    def __init__(self) -> None:
+        self.progress = Progress()
+
+    async def run(self) -> None:
+        await asyncio.Event().wait()
+
+    def stop(self) -> None:
+        pass
+
+
+class EndlessWorkloads(Workloads):
+    def _client(self, workload: Workload, connection: ClusterClient) -> Endless:
+        del workload, connection
+        return Endless()
+
+
+def test_a_client_that_does_not_end_is_given_up() -> None:
+    loop = SimLoop(1)
+
+    async def ended() -> list[str]:
+        async with asyncio.TaskGroup() as group:
+            workloads = EndlessWorkloads(
+                {"endless": Workload(name="endless", topic="a")},
+                lambda name: ClusterClient({}, name),
+                History(lambda: loop.now_us),
+                random.Random(1),
+                SimClock(lambda: loop.now_us),
+                group,
+            )
+            workloads.begin("endless")
+            return await workloads.end_writers()
+
+    try:
+        assert loop.run_until_complete(ended()) == ["endless"]
+        assert loop.now_us // 1000 == ENDS_WITHIN_MS
+    finally:
+        loop.close()
