@@ -212,9 +212,11 @@ def _not_replaced(
         told = None if waiter is None else answer_to(decided, waiter)
         if waiter is not None and (told is None or told.error_code != ErrorCode.FENCED_INSTANCE_ID):
             return f"{old} is told {told}"
-    if before.leader_id == old and group.leader_id not in {new, *group.join_waiters}:
-        is_next = group.generation != before.generation
-        return None if is_next else f"{old} led, now {group.leader_id} does"
+    if before.leader_id == old and group.leader_id != new:
+        return f"{old} led, now {group.leader_id} does"
+    is_again = group.state is _PREPARING or group.generation != before.generation
+    if before.state is _COMPLETING and not is_again:
+        return f"{old} is {new}, and its leader may assign to {old}: {group.state}"
     if before.state is GroupState.STABLE and group.state is GroupState.STABLE:
         told = answer_to(decided, joining.waiter)
         is_told = told is not None and (told.error_code, told.member_id) == (0, new)

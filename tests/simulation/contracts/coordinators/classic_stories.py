@@ -104,3 +104,14 @@ def nobody_comes() -> None:
     lab = Lab()
     lab.id_for()
     lab.later(SESSION_MS + 1)
+
+
+def static_leader_comes_back(*, while_it_assigns: bool) -> Callable[[], object]:
+    def use() -> None:
+        lab, ids = lab_of(static=True)
+        if while_it_assigns:
+            lab.join(ids[0], instance_id="a")
+            lab.join(ids[1], instance_id="b")
+        lab.join(instance_id="a")
+
+    return use
