@@ -194,11 +194,13 @@ class FollowedLog:
         """Cut the log; where compaction went further, it begins anew.
 
         Compaction has taken records that stay for newer ones of their keys that go, as after an
-        unclean election. Kafka's follower goes on without either, and may lead so.
+        unclean election. Kafka's follower goes on without either, and may lead so. The leader may
+        know of nothing as far as this log begins.
         """
         replica = self.replica
         if self._state.cleaner_offsets.has_gone_beyond(replica.log_dir, replica.tp, offset):
-            return self._logs.restart_at(replica, replica.partition.log_start_offset)
+            begin = min(replica.partition.log_start_offset, offset)
+            return self._logs.restart_at(replica, begin)
         return self._logs.truncate(replica, offset)
 
 

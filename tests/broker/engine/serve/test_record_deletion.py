@@ -13,6 +13,7 @@ from tests.broker.engine.lab import Lab
 from tests.broker.engine.log.test_checkpoints import checkpoint
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.node import Node
+from tests.broker.fake_configs import compaction_rules
 
 
 async def delete(node: Node, offset: int, *, timeout_ms: int = 10_000) -> DeletedRecords:
@@ -172,6 +173,25 @@ async def test_a_follower_whose_log_ends_below_the_leaders_start_begins_anew(lab
     partition = lab[3].replica().partition
     assert (partition.log_start_offset, partition.log_end_offset) == (9, 10)
     assert offsets_of(await lab[1].fetch(9)) == [9]
+
+
+async def test_a_compacted_follower_whose_log_begins_above_the_leaders_end_begins_anew_there(
+    lab: Lab,
+) -> None:
+    """Seed 801035: it began anew at its own start, out of the leader's range, again and again."""
+    await lab.create(replicas=[1, 2])
+    await fill(lab[1], 4)
+    await delete(lab[1], 3)
+    await asyncio.sleep(1)
+    replica = lab[2].replica()
+    replica.compaction = compaction_rules()
+    lab[2].state.cleaner_offsets.put(replica.log_dir, ORDERS, 4)
+    await lab[1].logs.restart_at(lab[1].replica(), 0)
+    lab.led[ORDERS].leader_epoch += 1
+    await lab.tell(ORDERS)
+    assert (await lab[1].produce("new")).error_code == ErrorCode.NONE
+    assert lab[2].disk_bytes() == lab[1].disk_bytes()
+    assert (replica.partition.log_start_offset, replica.partition.log_end_offset) == (0, 1)
 
 
 async def test_a_diverged_follower_begins_anew_where_the_leaders_log_starts_inside_a_batch(
