@@ -41,7 +41,7 @@ from simulation.world.journal_disk import JOURNAL_FILE
 from simulation.world.known_configs import configs_known_otherwise
 from simulation.world.log_sampler import sample_logs
 from simulation.world.pace_sampler import PaceSampler
-from simulation.world.shard_sampler import ShardSampler, differing
+from simulation.world.shard_sampler import ShardSampler, differing, unended
 
 INTERVAL_US_MAX: Final = SEEN_WITHIN_US
 """The longest time between two looks; half of it on average."""
@@ -206,7 +206,7 @@ class Sampler:
                     found += leftovers_of_broker(engine, controller.state)
         if not found:
             for node in self._cluster.brokers.values():
-                found += differing(node)
+                found += [*differing(node), *unended(node)]
 
     async def _compare_journal(self) -> None:
         """Compare as soon as both agree, or when they should: decisions may be on their way."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from simulation.core.samples import Samples
-from simulation.world.loaded_shards import contradictions_of_shards
+from simulation.world.loaded_shards import contradictions_of_shards, forgotten_ends
 from simulation.world.node import BrokerNode
 
 _FIRST_US: Final = 2_000_000
@@ -52,3 +52,10 @@ def differing(node: BrokerNode) -> Sequence[str]:
         return ()
     files = {path: drive.disk.memory for path, drive in node.drives.items()}
     return list(contradictions_of_shards(f"broker {node.id}", node.broker, files))
+
+
+def unended(node: BrokerNode) -> Sequence[str]:
+    """Return which transactions of a broker's shards never end, a sentence each."""
+    if node.broker is None or not node.is_up or node.is_paused:
+        return ()
+    return list(forgotten_ends(f"broker {node.id}", node.broker))

@@ -14,10 +14,13 @@ from weakref import WeakKeyDictionary
 
 from broker.context import Context
 from broker.coordinators.marker_channels import MarkerChannels, _Part
+from broker.coordinators.shard_host import ShardHost
 from broker.coordinators.shards import Shards
+from broker.coordinators.transactions import Transactions
 from broker.core.groups.group_offsets import Committed, GroupOffsets
 from broker.core.groups.group_shard import GroupShard
 from broker.core.transaction_state.marker_progress import MarkerProgress
+from broker.core.transaction_state.shard import MarkersDue, TransactionShard
 from broker.engine_ports import BegunProduce
 from broker.handlers import write_txn_markers
 from protocol.errors import ErrorCode
@@ -29,6 +32,14 @@ from simulation.contracts.contract import Broken, of_function, of_method
 _Place: TypeAlias = tuple[str, TopicPartition]
 _put_off: Final[WeakKeyDictionary[MarkerChannels, dict[_Part, None]]] = WeakKeyDictionary()
 """The markers that are tried again later."""
+
+
+_decided_by: Final[
+    WeakKeyDictionary[
+        MarkerChannels, dict[MarkerProgress, tuple[ShardHost[TransactionShard], TransactionShard]]
+    ]
+] = WeakKeyDictionary()
+"""Which shard decided the end of the transactions whose markers are under way."""
 
 
 def _later(channels: MarkerChannels) -> dict[_Part, None]:
@@ -45,6 +56,30 @@ def _is_due(channels: MarkerChannels, part: _Part) -> bool:
 def _queued(channels: MarkerChannels) -> Iterator[_Part]:
     for channel in channels._channels._channels.values():  # noqa: SLF001 -- as above
         yield from channel.queue
+
+
+@of_method(Transactions, "_on_effect")
+def on_effect(
+    transactions: Transactions, host: ShardHost[TransactionShard], due: MarkersDue
+) -> Generator[None, None, Broken]:
+    """Markers carry the epoch of the coordinator that has them written."""
+    channels = transactions._channels  # noqa: SLF001 -- nothing public has it
+    before, shard = set(channels._sendings), host.shard  # noqa: SLF001 -- as above
+    yield
+    sendings = channels._sendings  # noqa: SLF001 -- as above
+    known = _decided_by.get(channels, {})
+    kept = {progress: known[progress] for progress in sendings if progress in known}
+    begun = [progress for progress in sendings if progress not in before]
+    _decided_by[channels] = {**kept, **dict.fromkeys(begun, (host, shard))}
+    wrong = [
+        each.coordinator_epoch for each in begun if each.coordinator_epoch != host.leader_epoch
+    ]
+    return f"{due} goes out in epoch {wrong}, not {host.leader_epoch}" if wrong else None
+
+
+def _is_of_a_dropped_shard(channels: MarkerChannels, part: _Part) -> bool:
+    host, shard = _decided_by.get(channels, {}).get(part.progress, (None, None))
+    return host is not None and shard is not None and not host.holds(shard)
 
 
 @of_method(MarkerChannels, "_route_later")
@@ -85,6 +120,8 @@ def taken(channels: MarkerChannels, parts: deque[_Part]) -> Generator[None, list
         return f"{missing} are forgotten"
     if unwanted := [each for each in found if each not in before]:
         return f"{unwanted} are written, and nobody wants them any more"
+    if old := [each for each in found if _is_of_a_dropped_shard(channels, each)]:
+        return f"{old} are written, and their shard was loaded anew since"
     owners: dict[int, MarkerProgress] = {}
     for each in found:
         if owners.setdefault(each.progress.due.producer_id, each.progress) is not each.progress:

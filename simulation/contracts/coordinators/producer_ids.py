@@ -12,9 +12,14 @@ from collections.abc import Generator
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from broker.context import Context
+from broker.handlers import init_producer_id
 from broker.lifecycle.journal_knowledge import JournalKnowledge
 from broker.lifecycle.producer_ids import ProducerIds
-from simulation.contracts.contract import Broken, of_method
+from protocol.errors import ErrorCode
+from protocol.ids import NO_PRODUCER_ID
+from protocol.messages.producer_ids import InitProducerIdRequest, InitProducerIdResponse
+from simulation.contracts.contract import Broken, of_function, of_method
 
 _given: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, None]]] = WeakKeyDictionary()
 """All that were given in a world, by whichever broker and in whichever life of it."""
@@ -45,3 +50,21 @@ def allocate(ids: ProducerIds) -> Generator[None, None, Broken]:
         return None
     told = keeper.report(with_replicas=False).producer_ids_end
     return f"ids up to {end} are given, and {told} is told" if told < end else None
+
+
+@of_function(init_producer_id._begin)  # noqa: SLF001 -- the handler itself asks for ids without names
+def begin(
+    context: Context, request: InitProducerIdRequest, transactional_id: str, version: int
+) -> Generator[None, InitProducerIdResponse, Broken]:
+    """Who says what it has is told the epoch behind that, and nobody else goes on with that id.
+
+    It has another id only where its own is not known any more, or has no epochs left.
+    """
+    del context, transactional_id, version
+    answer = yield
+    if answer.error_code != ErrorCode.NONE or request.producer_id == NO_PRODUCER_ID:
+        return None
+    told, has = answer.producer_id, request.producer_id
+    epochs = answer.producer_epoch, request.producer_epoch
+    is_next = epochs[0] == epochs[1] + 1 if told == has else epochs[0] == 0
+    return None if is_next else f"{told} epoch {epochs[0]} is told to {has} epoch {epochs[1]}"

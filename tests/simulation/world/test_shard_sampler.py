@@ -6,6 +6,8 @@ from typing import Final
 
 from broker.core.groups.group_offsets import Committed
 from broker.core.groups.group_shard import GroupShard
+from broker.core.transaction_state.end import EndAsked
+from broker.core.transaction_state.shard import TransactionShard
 from protocol.admin.groups import COMMIT_BY_NAME_VERSION_MAX
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -16,9 +18,11 @@ from protocol.messages.group_offsets import (
 )
 from simulation.core.samples import Samples
 from simulation.workload.coordinator import Coordinator, first_code_in
+from simulation.workload.java_producer import JavaProducer
+from simulation.workload.producer import ProducerSettings, sends_in_turn
 from simulation.workload.progress import Progress
 from simulation.world.node import BrokerNode
-from simulation.world.shard_sampler import ShardSampler, differing
+from simulation.world.shard_sampler import ShardSampler, differing, unended
 from tests.simulation.workload.lab import TP, Lab
 
 SECOND_US: Final = 1_000_000
@@ -89,3 +93,29 @@ async def test_a_broker_that_is_down_has_no_shards() -> None:
     assert differing(node)
     node.kill()
     assert differing(node) == ()
+
+
+async def test_a_transaction_whose_markers_nobody_writes_is_told() -> None:
+    lab = await Lab.running()
+    await lab.create()
+    producer = JavaProducer(lab.client, ProducerSettings(topic="orders"), lab.clock, Progress())
+    assert await producer.initialize()
+    assert await producer.partitions()
+    assert isinstance(await producer.send(sends_in_turn(1, range(1), "orders", [0])), tuple)
+    (node,) = [each for each in lab.cluster.brokers.values() if transactions_of(each)]
+    assert unended(node) == []
+    (shard,) = transactions_of(node)
+    (known,) = shard.transactions()
+    asked = EndAsked(known.producer_id, known.producer_epoch, True, 2)
+    shard.end(0, known.transactional_id, asked, new_producer_id=-1, wall_ms=1)
+    (text,) = unended(node)
+    assert text.endswith("has client as PREPARE_COMMIT, and nobody writes its markers")
+    node.kill()
+    assert unended(node) == ()
+
+
+def transactions_of(node: BrokerNode) -> list[TransactionShard]:
+    """Return the shards of transactions that a broker has and that know of any."""
+    assert node.broker is not None
+    hosts = node.broker._parts.coordinators.transactions.shards.hosts()  # pyright: ignore[reportPrivateUsage] - as above
+    return [host.shard for host in hosts if host.is_loaded and list(host.shard.transactions())]

@@ -7,13 +7,17 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
 
-from broker.coordinators.marker_channels import MarkerChannels, _Part
+from broker.coordinators.marker_channels import MarkerChannels, MarkerPorts, _Part
+from broker.coordinators.transactions import Transactions
 from broker.core.groups.group_offsets import Committed
+from broker.core.transaction_state.marker_progress import MarkerProgress
+from broker.core.transaction_state.shard import MarkersDue
 from broker.handlers import write_txn_markers
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -190,3 +194,58 @@ def test_offsets_that_count_by_no_marker_are_told(wrong: Wrong, use: Callable[[]
     rule = "write_txn_markers._finish"
     assert told_of(None, rule, use) == []
     assert told_of(wrong, rule, use)
+
+
+async def loaded_anew() -> None:
+    """Have markers under way when the shard that decided them is loaded anew."""
+    cluster = Cluster()
+    cluster.tell({A0: 1})
+    channels = MarkerChannels(
+        MarkerPorts(
+            metadata=cluster.metadata,
+            connect=cluster.connect,
+            request_timeout_ms=lambda: 1_000,
+        )
+    )
+    host: Any = SimpleNamespace(shard="first", leader_epoch=2)
+
+    def holds(shard: object) -> bool:
+        return bool(shard == host.shard)
+
+    host.holds = holds
+    transactions = object.__new__(Transactions)
+    transactions._channels = channels
+    async with asyncio.TaskGroup() as tasks:
+        channels.run(tasks)
+        transactions._on_effect(host, due(7, A0))
+        host.shard = "second"
+        await asyncio.sleep(0)
+        channels.stop()
+        raise asyncio.CancelledError
+
+
+def sends_whoever_decided(transactions: Any, host: Any, ended: MarkersDue) -> None:
+    progress = MarkerProgress(ended, host.leader_epoch)
+    transactions._channels.send(progress, on_done=lambda: None, is_wanted=lambda: True)
+
+
+def sends_in_another_epoch(transactions: Any, host: Any, ended: MarkersDue) -> None:
+    shard, progress = host.shard, MarkerProgress(ended, host.leader_epoch - 1)
+    transactions._channels.send(
+        progress, on_done=lambda: None, is_wanted=lambda: bool(host.holds(shard))
+    )
+
+
+def given_up(story: Callable[[], Any]) -> Callable[[], None]:
+    async def run() -> None:
+        with suppress(asyncio.CancelledError):
+            await story()
+
+    return lambda: asyncio.run(run())
+
+
+@pytest.mark.parametrize("wrong", [sends_whoever_decided, sends_in_another_epoch])
+def test_markers_are_those_of_the_shard_that_decided_them(wrong: Wrong) -> None:
+    rule, beside = "Transactions._on_effect", ("MarkerChannels._taken",)
+    assert told_of(None, rule, given_up(loaded_anew), beside=beside) == []
+    assert told_of(wrong, rule, given_up(loaded_anew), beside=beside)

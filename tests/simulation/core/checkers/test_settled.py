@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from simulation.core.checkers.settled import check_settled
-from simulation.core.samples import Role, SampleSource
-from tests.simulation.core.checkers.build import SECOND_US, Story
+from simulation.core.checkers.settled import UNMARKED, check_settled
+from simulation.core.samples import Damage, Role, SampleSource
+from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 BOTH = (1, 2)
 
@@ -107,3 +107,17 @@ def test_what_a_coordinator_had_otherwise_than_its_log_is_told_of_any_run() -> N
     story.samples.healed_us = None
     story.samples.misloads.append((5, "broker 1 has offsets"))
     assert _texts(story) == ["broker 1 has offsets"]
+
+
+@pytest.mark.parametrize("topic", ["__transaction_state", "orders"])
+def test_a_coordinator_that_forgot_may_have_transactions_that_never_end(topic: str) -> None:
+    tp, text = TP._replace(topic=topic), f"broker 1 has pay as PREPARE_ABORT, and {UNMARKED}"
+    story = Story().at(3)
+    story.samples.sources = tuple(SampleSource)
+    story.samples.healed_us = 2 * SECOND_US
+    story.partition(isr=(1,), replicas=(1,), tp=tp)
+    story.replica(1, tp=tp)
+    story.samples.contradictions.append(text)
+    assert text in _texts(story)
+    story.samples.damages.append(Damage(3 * SECOND_US + 1, 1, "d1", "power cut"))
+    assert (text in _texts(story)) is (topic == "orders")
