@@ -23,6 +23,9 @@ SOURCE_LOG_DIR: Final = "d1"
 _LOG_DIRS_MIN: Final = 3
 """So that a broker lives on when two of its log dirs are gone."""
 _LAG_MS: Final = "1500"
+_SOON_MS: Final = ("500", "1500")
+_HEARTBEAT_MS: Final = 250
+_SESSION_MS: Final = 1_000
 _NEWEST_FORMAT: Final = 2
 _RECORD_OVERHEAD_BYTES: Final = 60
 _BATCH_OVERHEAD_BYTES: Final = 100
@@ -198,6 +201,19 @@ def _lasting_deletion(dice: Dice, setting: Setting) -> Setting:
     return placed._replace(cluster=_with_topic_configs(placed.cluster, both))
 
 
+def _isr_changes(dice: Dice, setting: Setting) -> Setting:
+    """Let the first topic lie where the plan knows, and whoever is away be missed soon."""
+    cluster = _placed(dice, setting.cluster)
+    return setting._replace(
+        cluster=replace(
+            _with_configs(cluster, {"replica.lag.time.max.ms": dice.choice(_SOON_MS)}),
+            log_dirs=max(cluster.log_dirs, 2),
+            heartbeat_interval_ms=min(cluster.heartbeat_interval_ms, _HEARTBEAT_MS),
+            session_timeout_ms=min(cluster.session_timeout_ms, _SESSION_MS),
+        )
+    )
+
+
 def _groups(dice: Dice, setting: Setting) -> Setting:
     return Setting(*with_groups(dice, *setting))
 
@@ -227,6 +243,7 @@ _CHANGES: Final[Mapping[str, Callable[[Dice, Setting], Setting]]] = {
     Situation.FAILING_MOVE: _failing_move,
     Situation.INTERRUPTED_MOVE: _interrupted_move,
     Situation.LASTING_DELETION: _lasting_deletion,
+    Situation.ISR_CHANGES: _isr_changes,
     Situation.GROUPS: _groups,
     Situation.TRANSACTIONS: _transactions,
     Situation.CONTENDERS: _contenders,

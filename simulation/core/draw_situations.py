@@ -29,6 +29,7 @@ from simulation.core.dice import Dice, chosen, skewed
 from simulation.core.draw_deletions import draw_lasting_deletion
 from simulation.core.draw_faults import FaultScope, TimedAction
 from simulation.core.draw_interrupted import draw_interrupted_move
+from simulation.core.draw_isr_changes import draw_isr_changes
 from simulation.core.draw_late import draw_late_failure, draw_late_replicas, draw_late_requests
 from simulation.core.draw_requests import draw_requests
 from simulation.core.draw_settings import SOURCE_LOG_DIR
@@ -342,6 +343,7 @@ _SITUATIONS: Final[Mapping[str, Callable[[Dice, FaultScope, int], list[Lane]]]] 
     Situation.LATE_REQUESTS: draw_late_requests,
     Situation.INTERRUPTED_MOVE: draw_interrupted_move,
     Situation.LASTING_DELETION: draw_lasting_deletion,
+    Situation.ISR_CHANGES: draw_isr_changes,
     Situation.KEYED_RECORDS: partial(draw_late_replicas, beside="compaction"),
     Situation.SHORT_RETENTION: partial(draw_late_replicas, beside="retention"),
 }

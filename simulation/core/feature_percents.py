@@ -81,4 +81,5 @@ PERCENTS: Final[Mapping[str, int]] = {
     "authorizer": 15,
     "lasting_deletion": 15,
     "contenders": 15,
+    "isr_changes": 15,
 }

@@ -76,6 +76,8 @@ class Situation(StrEnum):
     """Records are deleted, several times, while a replica that has to follow is slow or ends."""
     CONTENDERS = "contenders"
     """Producers put each other out, while their coordinators come and go."""
+    ISR_CHANGES = "isr_changes"
+    """What an Isr or a role is to be arrives when epoch, broker or controller are other ones."""
 
 
 _SETTING_PERCENT: Final = 20
@@ -110,6 +112,7 @@ USUAL_PERCENTS: Final[Mapping[str, int]] = {
     Situation.AUTHORIZER: _PLOT_PERCENT,
     Situation.LASTING_DELETION: _PLOT_PERCENT,
     Situation.CONTENDERS: _PLOT_PERCENT,
+    Situation.ISR_CHANGES: _PLOT_PERCENT,
 }
 """What the table begins with, and goes back to where no sweep asks for more."""
 FEATURES: Final = tuple(USUAL_PERCENTS)

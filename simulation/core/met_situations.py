@@ -338,6 +338,29 @@ def _had_contenders(run: _Run) -> bool:
     return any(run.worked.get(one.name) for one in run.plan.workloads if one.kind == "contend")
 
 
+def _had_isr_changes(run: _Run) -> bool:
+    """Tell whether an Isr changed soon after a controller began, or beside words that were late."""
+    changes_us = list(_isr_changes(run))
+    is_late = any(run.hits.get(name) for name, _ in late_links(run.plan.actions))
+    begins_us = [
+        each.at_us
+        for each in run.evidence.samples.nodes
+        if each.node == CONTROLLER_NODE and each.is_up and each.boot > 1
+    ]
+    return (is_late and bool(changes_us)) or any(
+        begin_us <= at_us <= begin_us + _WITHIN_US for at_us in changes_us for begin_us in begins_us
+    )
+
+
+def _isr_changes(run: _Run) -> Iterator[int]:
+    before: dict[TopicPartition, PartitionSample] = {}
+    for now in run.evidence.samples.partitions:
+        last = before.get(now.tp)
+        if last is not None and last.topic_id == now.topic_id and last.isr != now.isr:
+            yield now.at_us
+        before[now.tp] = now
+
+
 _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.KEYED_RECORDS: _is_compacted,
     Situation.COMPRESSION: _is_compressed,
@@ -361,6 +384,7 @@ _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.AUTHORIZER: _was_authorized,
     Situation.LASTING_DELETION: _had_lasting_deletion,
     Situation.CONTENDERS: _had_contenders,
+    Situation.ISR_CHANGES: _had_isr_changes,
 }
 
 

@@ -29,8 +29,11 @@ from simulation.core.actions import (
     Fault,
     Kill,
     MoveReplica,
+    Pause,
     PowerCut,
     Reassign,
+    Resume,
+    Start,
     Step,
     Stop,
     When,
@@ -273,6 +276,47 @@ def _has_contenders(plan: Plan, _timed: list[TimedStep]) -> bool:
     return any(one.kind == "contend" for one in plan.workloads)
 
 
+def _has_isr_changes(_plan: Plan, timed: list[TimedStep]) -> bool:
+    """Tell whether a broker or its log dir ends while words are late, or nobody decides."""
+    ends_ms = [
+        *(
+            each.at_ms
+            for each in timed
+            if isinstance(each.action, (*_ENDS, Pause)) and each.action.node != CONTROLLER_NODE
+        ),
+        *(
+            begin_ms
+            for begin_ms, rule in _disk_faults(timed)
+            if rule.mode in FATAL and rule.node != CONTROLLER_NODE
+        ),
+    ]
+    spans = [*_without_controller(timed), *_late_spans(timed)]
+    return any(begin_ms <= at_ms <= end_ms for begin_ms, end_ms in spans for at_ms in ends_ms)
+
+
+def _without_controller(timed: list[TimedStep]) -> Iterator[tuple[int, int]]:
+    for each in timed:
+        if isinstance(each.action, (*_ENDS, Pause)) and each.action.node == CONTROLLER_NODE:
+            backs_ms = [
+                other.at_ms
+                for other in timed
+                if isinstance(other.action, Start | Resume)
+                and other.action.node == CONTROLLER_NODE
+                and other.at_ms >= each.at_ms
+            ]
+            yield each.at_ms, min(backs_ms, default=_NEVER_MS)
+
+
+def _late_spans(timed: list[TimedStep]) -> Iterator[tuple[int, int]]:
+    late = [name for name, _ in late_links(each.action for each in timed)]
+    begun_ms: dict[str, int] = {}
+    for each in timed:
+        if isinstance(each.action, Fault) and each.action.name in late:
+            begun_ms[each.action.name] = each.at_ms
+        elif isinstance(each.action, Clear) and each.action.fault in begun_ms:
+            yield begun_ms.pop(each.action.fault), each.at_ms
+
+
 _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.KEYED_RECORDS: _has_keyed_records,
     Situation.COMPRESSION: _has_compression,
@@ -296,6 +340,7 @@ _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.AUTHORIZER: _has_authorizer,
     Situation.LASTING_DELETION: _has_lasting_deletion,
     Situation.CONTENDERS: _has_contenders,
+    Situation.ISR_CHANGES: _has_isr_changes,
 }
 
 

@@ -114,3 +114,13 @@ def test_topics_get_only_configurations_that_exist(seed: int) -> None:
 def test_records_of_the_first_topic_may_be_deleted_where_that_is_to_take_long(seed: int) -> None:
     first = drawn(seed, Situation.KEYED_RECORDS, Situation.LASTING_DELETION).cluster.topics[0]
     assert "delete" in first.configs.get("cleanup.policy", "delete")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_who_is_away_is_missed_soon_where_isrs_are_to_change(seed: int) -> None:
+    cluster = drawn(seed, Situation.ISR_CHANGES).cluster
+    assert cluster.heartbeat_interval_ms <= 250
+    assert cluster.session_timeout_ms <= 1_000
+    assert cluster.log_dirs >= 2
+    assert int(cluster.configs["replica.lag.time.max.ms"]) <= 1_500
+    assert all(len(replicas) >= 2 for replicas in cluster.topics[0].assignment)

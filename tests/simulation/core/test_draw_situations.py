@@ -28,6 +28,7 @@ WITH_LANES = (
     Situation.LATE_REQUESTS,
     Situation.INTERRUPTED_MOVE,
     Situation.LASTING_DELETION,
+    Situation.ISR_CHANGES,
 )
 
 

@@ -41,6 +41,13 @@ steps:
   - {fault: {id: late, mode: latency, from: ENDS, both_ways: false, latency_ms: 1000}}
 """
 
+LATE_WORDS = """
+name: p
+shows: x.
+cluster: {topics: [{name: orders}]}
+steps:
+  - fault: {id: l, mode: latency, from: broker-1, to: broker-2, both_ways: false, latency_ms: 500}
+"""
 SLOW_NOTES = """
 name: p
 shows: x.
@@ -262,3 +269,25 @@ def test_contenders_count_where_they_were_answered() -> None:
     plan = parse_plan(text, source="p")
     assert Situation.CONTENDERS not in met_situations(plan, Story().evidence, {"examiner": 0}, {})
     assert Situation.CONTENDERS in met_situations(plan, Story().evidence, {"examiner": 1}, {})
+
+
+def _changed_isr(topic_id: bytes = b"a") -> Story:
+    story = Story().at(1)
+    story.partition(leader=1, isr=(1, 2), topic_id=b"a")
+    story.at(5).partition(leader=1, isr=(1,), topic_id=topic_id)
+    return story
+
+
+@pytest.mark.parametrize(("hits", "topic_id"), [(1, b"a"), (0, b"a"), (1, b"b")])
+def test_an_isr_changed_beside_words_that_were_late(hits: int, topic_id: bytes) -> None:
+    plan = parse_plan(LATE_WORDS, source="p")
+    found = met_situations(plan, _changed_isr(topic_id).evidence, {}, {"l": hits})
+    assert (Situation.ISR_CHANGES in found) == (hits == 1 and topic_id == b"a")
+
+
+@pytest.mark.parametrize(("begun_s", "is_met"), [(4, True), (2, False), (6, False)])
+def test_an_isr_changed_soon_after_another_controller_began(begun_s: int, *, is_met: bool) -> None:
+    story = _changed_isr()
+    begun = NodeSample(begun_s * SECOND_US, "controller", is_up=True, boot=2)
+    story.samples.nodes.append(begun)
+    assert (Situation.ISR_CHANGES in met(story)) is is_met

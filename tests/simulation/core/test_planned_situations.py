@@ -55,6 +55,20 @@ steps:
   - {at: 3s, SECOND}
 """
 SECOND_DELETION = "delete_records: {of: orders-0, before: 2}"
+ISR_CHANGES = """
+name: p
+shows: x.
+cluster: {topics: [{name: orders}]}
+steps:
+  - {at: 1s, AWAY}
+  - {at: 2s, FIRST}
+  - {at: 3s, SECOND}
+"""
+LATE_WORDS = (
+    "fault: {id: late, mode: latency, from: broker-1, to: broker-2, both_ways: false, "
+    "latency_ms: 500}"
+)
+FAILING_DISK = "fault: {id: dead, broker: 1, mode: eio}"
 COORDINATOR = """
 name: p
 shows: x.
@@ -184,3 +198,21 @@ def test_two_deletions_come_while_what_they_wait_for_is_slow(
 ) -> None:
     found = planned(DELETION, OPERATIONS=operations, FIRST=first, SECOND=second)
     assert (Situation.LASTING_DELETION in found) is lasts
+
+
+@pytest.mark.parametrize(
+    ("away", "first", "second", "is_planned"),
+    [
+        ("stop: controller", "kill: broker-1", "start: controller", True),
+        ("pause: controller", "pause: broker-1", "resume: controller", True),
+        ("stop: controller", "start: controller", "kill: broker-1", False),
+        (LATE_WORDS, "stop: broker-1", "clear: late", True),
+        (LATE_WORDS, "clear: late", "stop: broker-1", False),
+        (LATE_WORDS, FAILING_DISK, "clear: late", True),
+    ],
+)
+def test_a_broker_ends_while_words_are_late_or_nobody_decides(
+    away: str, first: str, second: str, *, is_planned: bool
+) -> None:
+    found = planned(ISR_CHANGES, AWAY=away, FIRST=first, SECOND=second)
+    assert (Situation.ISR_CHANGES in found) is is_planned
