@@ -134,11 +134,18 @@ class EndedTransactions:
         first = bisect_left(aborted, start, key=_BY_LAST_OFFSET)
         return tuple(ended for ended in aborted[first:] if ended.first_offset < end)
 
-    def truncate_from_end(self, offset: int) -> None:
-        """Forget those whose marker is at ``offset`` or beyond."""
+    def truncate_from_end(self, offset: int) -> int:
+        """Forget those whose marker is at ``offset`` or beyond; return where the first one begins.
+
+        -1 without one.
+        """
+        firsts: list[int] = []
         for known in (self._unreplicated, self._aborted):
-            del known[bisect_left(known, offset, key=_BY_LAST_OFFSET) :]
+            kept = bisect_left(known, offset, key=_BY_LAST_OFFSET)
+            firsts += (ended.first_offset for ended in known[kept:])
+            del known[kept:]
         self._known_from = min(self._known_from, offset)
+        return min(firsts, default=NO_OFFSET)
 
     def restart_at(self, offset: int) -> None:
         """Forget all: the log was emptied and goes on at ``offset``."""

@@ -30,6 +30,12 @@ def _aborted(ended: EndedTransactions) -> list[EndedTransaction]:
     return ended._aborted  # noqa: SLF001 -- as above
 
 
+def _reopened(producers: ReplicaProducers) -> list[int]:
+    """Return where a transaction begins whose marker was cut off, until producers are read."""
+    first = producers._reopened  # noqa: SLF001 -- as above
+    return [first] if first >= 0 else []
+
+
 @of_method(ReplicaProducers, "last_stable_offset")
 def last_stable_offset(
     producers: ReplicaProducers, high_watermark: int, log_start_offset: int
@@ -40,7 +46,7 @@ def last_stable_offset(
     """
     waiting = _waiting(producers.ended)
     ended = [one.first_offset for one in waiting if one.last_offset >= high_watermark]
-    open_since = open_offsets(producers.states)
+    open_since = [*open_offsets(producers.states), *_reopened(producers)]
     stable = yield
     if not ended and not open_since:
         return None if stable == high_watermark else f"{stable}, committed is {high_watermark}"
@@ -69,7 +75,7 @@ def transaction_ended(
 
 @of_method(ReplicaProducers, "truncate_from_end")
 def truncate_from_end(producers: ReplicaProducers, offset: int) -> Generator[None, None, Broken]:
-    """A cut takes markers and open transactions behind it."""
+    """A cut takes markers and open transactions behind it; whose marker it takes is open again."""
     before = list(_aborted(producers.ended))
     waiting = list(_waiting(producers.ended))
     yield
@@ -79,7 +85,12 @@ def truncate_from_end(producers: ReplicaProducers, offset: int) -> Generator[Non
     kept = [one for one in before if one.last_offset < offset]
     still = [one for one in waiting if one.last_offset < offset]
     left = (_aborted(producers.ended), _waiting(producers.ended))
-    return None if left == (kept, still) else f"cut at {offset} are left {left} of {before}"
+    if left != (kept, still):
+        return f"cut at {offset} are left {left} of {before}"
+    reopened = [one.first_offset for one in (*before, *waiting) if one.last_offset >= offset]
+    reopened = [first for first in reopened if first < offset]
+    is_held = not reopened or 0 <= min(_reopened(producers), default=-1) <= min(reopened)
+    return None if is_held else f"cut at {offset}, transactions from {reopened} on are not open"
 
 
 @of_method(ReplicaProducers, "restart_at")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from broker.core.producers import ProducerStates
 from broker.core.replica_producers import ReplicaProducers
 from broker.core.transactions import EndMarker, build_marker
@@ -71,6 +73,20 @@ def test_truncation_and_reload_bring_an_open_transaction_back() -> None:
     producers.reload(as_read)
     assert producers.last_stable_offset(11, 0) == 10
     assert producers.ended.aborted_between(0, 20) == ()
+
+
+@pytest.mark.parametrize("commit", [True, False])
+def test_a_transaction_is_open_again_from_the_moment_its_marker_is_cut_off(*, commit: bool) -> None:
+    """Readers do not wait for the producers to be read from the log."""
+    producers = ReplicaProducers()
+    note(producers, data(10, 7), marker(11, 7, commit=commit))
+    producers.truncate_from_end(11)
+    assert producers.last_stable_offset(11, 0) == 10
+    producers.truncate_from_end(10)
+    assert producers.last_stable_offset(10, 0) == 10
+    producers.truncate_from_end(9)
+    producers.reload(ProducerStates())
+    assert producers.last_stable_offset(9, 0) == 9
 
 
 def test_a_restart_forgets_all() -> None:

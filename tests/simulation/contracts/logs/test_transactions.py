@@ -41,6 +41,11 @@ def remembers_all(known: EndedTransactions, one: EndedTransaction, high_watermar
     known._aborted.clear()
 
 
+def opens_nothing_again(producers: ReplicaProducers, offset: int) -> None:
+    producers.states.truncate_from_end(offset)
+    producers.ended.truncate_from_end(offset)
+
+
 def prepared() -> PreparedAppend:
     batch = memoryview(build_marker(MARKER, 60))
     partition = partition_in_transaction()
@@ -75,6 +80,11 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("ReplicaProducers.transaction_ended", answers(None), ending),
     ("ReplicaProducers.truncate_from_end", answers(None), lambda: ending().truncate_from_end(1)),
     ("ReplicaProducers.truncate_from_end", answers(None), lambda: ending().truncate_from_end(4)),
+    (
+        "ReplicaProducers.truncate_from_end",
+        opens_nothing_again,
+        lambda: ending().truncate_from_end(4),
+    ),
     ("ReplicaProducers.restart_at", answers(None), lambda: ending().restart_at(9)),
     ("ReplicaProducers.note_replicated", answers(None), ending),
     (
