@@ -262,7 +262,8 @@ class ControllerSession:
                 raise RegistrationRefusedError(error_code)
             jitter = 0.8 + 0.4 * self._ports.random.random()
             await asyncio.sleep(backoff_ms * jitter / 1000)
-            backoff_ms = min(backoff_ms * 2, _BACKOFF_MS_MAX)
+            # A controller that begins waits a session for who registers, as for who beats.
+            backoff_ms = min(backoff_ms * 2, _BACKOFF_MS_MAX, self._interval_ms)
 
     async def _try_register(self, identity: Identity) -> ErrorCode:
         self._is_outdated = False

@@ -170,7 +170,7 @@ def learn(step: Step, reports: Reports, lost: int) -> list[TopicPartition]:
     claims = _claims(reports)
     if not step.run.hearing_is_over:  # What is served since then is not forgotten.
         _forget_topics_made_anew(step, claims)
-    changed = _newer_leaderships(step, claims)
+    changed = _newer_leaderships(step, reports, claims)
     changed.update(_without_who_has_no_log(step, reports, claims, changed))
     _take_assignments(step, claims, changed)
     if not step.run.hearing_is_over:
@@ -205,7 +205,7 @@ def _forget_topics_made_anew(step: Step, claims: Mapping[TopicPartition, Sequenc
 
 
 def _newer_leaderships(
-    step: Step, claims: Mapping[TopicPartition, Sequence[Claim]]
+    step: Step, reports: Reports, claims: Mapping[TopicPartition, Sequence[Claim]]
 ) -> dict[TopicPartition, Partition]:
     """Return what claims make of partitions.
 
@@ -215,14 +215,14 @@ def _newer_leaderships(
     changed: dict[TopicPartition, Partition] = {}
     for tp, told in claims.items():
         partition = step.state.find(tp)
-        if partition is None or not partition.has_leadership:
+        if partition is None:
             continue
         topic_id = step.state.topics[tp.topic].topic_id
         own = [claim for claim in told if claim.topic_id in (topic_id, ZERO_UUID)]
         is_late = step.run.hearing_is_over
         is_led = is_late and step.state.is_replica_online(tp, partition.leader)
-        newer = _above(partition, own) if is_led else _newer(partition, own)
-        if newer != partition:
+        newer = _above(partition, own) if is_led else _newer(partition, own, reports)
+        if newer != partition and newer.isr:
             is_away = is_late and not step.state.is_replica_online(tp, newer.leader)
             changed[tp] = replace(newer, leader=NO_LEADER) if is_away else newer
     return changed
@@ -281,25 +281,28 @@ def _has_told(reports: Reports, broker_id: int) -> bool:
     return broker_id in reports and reports[broker_id].topics is not None
 
 
-def _newer(partition: Partition, claims: Sequence[Claim]) -> Partition:
+def _newer(partition: Partition, claims: Sequence[Claim], reports: Reports) -> Partition:
     """Return the leadership that a leader, or else the longest log, gives a partition.
 
-    A follower knows the epoch but not the last Isr: only the leader of the newest epoch does. The
-    epoch becomes a new one, so that every replica takes what it is told next.
+    A follower knows the epoch but not the last Isr: only the leader of the newest epoch does. Logs
+    decide where all replicas have told theirs. The epoch becomes a new one, above those of logs,
+    too, so that every replica takes what it is told next.
     """
     warm = [claim for claim in claims if claim.replica.leader_epoch != NO_EPOCH]
     newest = max(warm, key=lambda claim: (claim.age, claim.is_leaders), default=None)
     logs = {claim.broker_id: claim.replica for claim in claims}
     is_sure = newest is not None and newest.is_leaders
-    if not is_sure and all(replica in logs for replica in partition.replicas):
+    is_told = all(_has_told(reports, replica) for replica in partition.replicas)
+    if not is_sure and is_told and any(replica in logs for replica in partition.replicas):
         return _longest(partition, logs)
     if newest is None or newest.age <= (partition.leader_epoch, partition.partition_epoch):
-        return partition
+        is_above = _epoch_of(claims) <= partition.leader_epoch
+        return partition if is_above else _above(partition, claims)
     leader = newest.replica.leader
     return replace(
         partition,
         leader=leader,
-        leader_epoch=newest.replica.leader_epoch + 1,
+        leader_epoch=_epoch_of(claims) + 1,
         # None where a controller that had lost the topic told of it: who led was in it.
         isr=tuple(newest.replica.isr) or (partition.isr if leader == NO_LEADER else (leader,)),
         partition_epoch=newest.replica.partition_epoch,
@@ -308,24 +311,30 @@ def _newer(partition: Partition, claims: Sequence[Claim]) -> Partition:
 
 def _above(partition: Partition, claims: Sequence[Claim]) -> Partition:
     """Return the leadership as it is, with an epoch above those of a broker that comes late."""
-    epoch = max((claim.replica.leader_epoch for claim in claims), default=NO_EPOCH)
+    epoch = _epoch_of(claims)
     if epoch < partition.leader_epoch:
         return partition
     return replace(partition, leader_epoch=epoch + 1)
 
 
+def _epoch_of(claims: Sequence[Claim]) -> int:
+    """Return the newest leader epoch that brokers, or their logs, have heard of."""
+    replicas = [claim.replica for claim in claims]
+    return max((e for r in replicas for e in (r.leader_epoch, r.log_epoch)), default=NO_EPOCH)
+
+
 def _longest(partition: Partition, logs: Mapping[int, ReportedReplica]) -> Partition:
     """Return the partition with the replicas in the Isr that have the longest log.
 
-    Nobody remembers the Isr. What was acknowledged was in every member's log; with all replicas
-    there the log with the last epoch, and in it the highest end, holds all of it. Who led by the
-    journal, and does not have it, leads no more.
+    Nobody remembers the Isr. What was acknowledged was in every member's log; of all replicas the
+    log with the last epoch, and in it the highest end, holds all of it. Who led by the journal, and
+    does not have it, leads no more.
     """
     told = [epoch for log in logs.values() for epoch in (log.leader_epoch, log.log_epoch)]
     epoch = max([partition.leader_epoch, *told])
-    ends = {r: (logs[r].log_epoch, logs[r].log_end_offset) for r in partition.replicas}
-    longest = max(ends.values())
-    isr = tuple(r for r in partition.replicas if ends[r] == longest)
+    own = [replica for replica in partition.replicas if replica in logs]
+    ends = {r: (logs[r].log_epoch, logs[r].log_end_offset) for r in own}
+    isr = tuple(r for r in own if ends[r] == max(ends.values()))
     if epoch == partition.leader_epoch and frozenset(isr) == frozenset(partition.isr):
         return partition
     leader = partition.leader if partition.leader in isr else NO_LEADER
@@ -337,7 +346,7 @@ def _take_assignments(
     claims: Mapping[TopicPartition, Sequence[Claim]],
     changed: Mapping[TopicPartition, Partition],
 ) -> None:
-    """Take over reassignments that the newest claims know of."""
+    """Take over reassignments that the newest claims know of, and that leave the Isr as it is."""
     for tp, partition in changed.items():
         if tp not in claims:
             continue
@@ -348,7 +357,7 @@ def _take_assignments(
             tuple(replica.removing_replicas),
         )
         before = (partition.replicas, partition.adding_replicas, partition.removing_replicas)
-        if not replica.replicas or after == before:
+        if after == before or not set(partition.isr) <= set(replica.replicas):
             continue
         step.change(AssignmentChanged(tp.topic, tp.partition, *after))
         for broker_id in (b for b in before[0] if b not in after[0]):

@@ -23,7 +23,13 @@ from simulation.core.draw_faults import (
     draw_faults,
     timed_steps,
 )
-from simulation.core.draw_journal import BREAKING, draw_journal, draw_losses
+from simulation.core.draw_journal import (
+    BREAKING,
+    STAYING,
+    draw_absences,
+    draw_journal,
+    draw_losses,
+)
 from simulation.core.draw_judged import judged
 from simulation.core.draw_orders import APART, ORDER_KINDS, draw_orders, draw_quiet_deletion
 from simulation.core.draw_settings import Setting, settled
@@ -64,8 +70,8 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
     Args:
         seed: names the plan.
         streams: of this seed; drawn from are ``features``, ``topology``, ``workload``, ``orders``,
-            ``faults``, ``journal``, ``journal_losses``, ``length``, ``judged`` and those that
-            bear a feature's name.
+            ``faults``, ``journal``, ``journal_losses``, ``journal_absences``, ``length``,
+            ``judged`` and those that bear a feature's name.
         length_s: of the story before the healing.
     """
     features = draw_features(streams("features"))
@@ -76,15 +82,20 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
     length = length_s or streams("length").choice(LENGTHS_S)
     scope = FaultScope(cluster, length * 1000)
     ordered = replace(scope, cluster=plain_topics(cluster))
-    lanes = [
-        *_orders(streams("orders"), ordered, features),
-        _apart(streams("orders_apart"), ordered, features),
-    ]
+    lanes: list[Lane]
     if Situation.JOURNAL_EDITS in features:
         spans: list[FaultSpan] = []
         edited = draw_journal(streams("journal"), scope)
-        lanes += [edited, draw_losses(streams("journal_losses"), ordered, edited)]
+        absences = draw_absences(streams("journal_absences"), scope, edited)
+        if absences.are_at_edit:
+            features = features.without(kind for kind in ORDER_KINDS if kind not in STAYING)
+            lanes = [edited, *absences.lanes]
+        else:
+            losses = draw_losses(streams("journal_losses"), ordered, edited)
+            lanes = [edited, losses, *absences.lanes]
+        lanes = [*_ordered(streams, ordered, features), *lanes]
     else:
+        lanes = _ordered(streams, ordered, features)
         spans = _faults(streams("faults"), scope, features)
         lanes += draw_situations(features, ordered, workloads, streams)
         if "delete_records" in features:
@@ -109,6 +120,13 @@ def draw_plan(seed: int, streams: Streams, length_s: int | None = None) -> Plan:
         ending=_ending(features),
     )
     return judged(streams("judged"), plan)
+
+
+def _ordered(streams: Streams, scope: FaultScope, features: Features) -> list[Lane]:
+    return [
+        *_orders(streams("orders"), scope, features),
+        _apart(streams("orders_apart"), scope, features),
+    ]
 
 
 def _ending(features: Features) -> Ending:

@@ -8,7 +8,7 @@ Source: Groce and others, "Swarm Testing", 2012.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -126,6 +126,11 @@ class Features:
 
     def __contains__(self, name: str) -> bool:
         return name in self.names
+
+    def without(self, names: Iterable[str]) -> Features:
+        """Return these with some switched off."""
+        off = frozenset(names)
+        return Features(tuple(name for name in self.names if name not in off))
 
     def of(self, names: Sequence[str]) -> list[str]:
         """Return those of ``names`` that are on."""

@@ -143,6 +143,16 @@ async def test_a_log_dir_without_an_id_is_no_news_for_the_controller(
         assert all(list(beat.offline_log_dirs) == [] for beat in beats)
 
 
+async def test_who_is_refused_asks_again_as_often_as_it_would_beat(
+    controller: FakeController, link: ControllerLink
+):
+    """A controller that has just begun waits a session for it, not longer."""
+    controller.registration_codes = [ErrorCode.NOT_CONTROLLER] * 40
+    lab = Lab(link, 5)
+    async with asyncio.timeout(20), lab.running():
+        await controller.until(lambda: len(controller.of(BrokerRegistrationRequest)) == 41)
+
+
 @pytest.mark.parametrize("code", [ErrorCode.STALE_BROKER_EPOCH, ErrorCode.BROKER_ID_NOT_REGISTERED])
 async def test_a_lost_registration_is_renewed_and_carries_the_failures_again(
     controller: FakeController, link: ControllerLink, code: ErrorCode

@@ -176,10 +176,55 @@ def test_an_isr_is_never_empty() -> None:
     assert cluster.partition("orders-0").isr == (1, 2)
 
 
-def test_logs_say_nothing_while_one_of_them_was_not_heard_of() -> None:
+def test_logs_say_nothing_of_the_isr_while_one_of_them_was_not_heard_of() -> None:
+    """But the next epoch is above theirs."""
     cluster = cluster_of()
-    assert told(cluster, b2=cold(6, 80)) == []
-    assert cluster.partition("orders-0").isr == (1, 2)
+    assert told(cluster, b2=cold(6, 80)) == ["orders-0"]
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.leader_epoch, after.isr) == (1, 7, (1, 2))
+    assert told(cluster_of(), b2=cold(4, 80)) == []
+
+
+def test_who_has_no_log_any_more_has_told_so() -> None:
+    """It is a replica no more; epoch 6 began again, by another leader."""
+    cluster = cluster_of(*registered(3, 3), *topic_records("clicks", [_of_three()]))
+    reports = {
+        1: JournalReport(journal_id=JOURNAL, topics=[reported("clicks", cold(4, 80))]),
+        2: JournalReport(journal_id=JOURNAL, topics=[]),
+        3: JournalReport(journal_id=JOURNAL, topics=[reported("clicks", cold(6, 90))]),
+    }
+    learned(cluster, reports)
+    after = cluster.partition("clicks-0")
+    assert (after.leader, after.leader_epoch, after.isr) == (NO_LEADER, 7, (3,))
+
+
+def _of_three() -> Partition:
+    return partition(1, (4, 7), (1, 2, 3), replicas=(1, 2, 3))
+
+
+def test_a_partition_that_nobody_led_by_the_journal_is_led_above_its_logs() -> None:
+    """All brokers were down as the copy was made."""
+    made, _ = topic_records("clicks", [partition(3, (0, 0), (3,), replicas=(3, 4))])
+    for replica in (led(4, (0, 1), (4,)), cold(0, 10)):
+        cluster = cluster_of(made)
+        assert not cluster.partition("clicks-0").has_leadership
+        report = JournalReport(journal_id=JOURNAL, topics=[reported("clicks", replica)])
+        learned(cluster, {3: JournalReport(journal_id=JOURNAL, topics=[]), 4: report})
+        after = cluster.partition("clicks-0")
+        assert (after.leader_epoch, after.isr) == (1, (4,))
+
+
+def test_a_reassignment_that_would_leave_the_isr_without_a_replica_is_not_taken_over() -> None:
+    """Who leads stays while it is live, whoever comes late."""
+    cluster = cluster_of(*registered(3, 3))
+    cluster.take()
+    late = reported("orders", led(3, (6, 12), (3,), replicas=(3, 2)))
+    late.topic_id = cluster.state.topics["orders"].topic_id
+    report = JournalReport(journal_id=JOURNAL, topics=[late])
+    assert list(map(str, catch_up.learn(step_of(cluster), {3: report}, lost=0))) == ["orders-0"]
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.leader_epoch, after.isr) == (1, 7, (1, 2))
+    assert after.replicas == (1, 2)
 
 
 def test_a_reassignment_since_is_taken_over_and_nothing_is_deleted_for_it() -> None:
