@@ -8,7 +8,7 @@ knows: any that the topic had so far excuses. Source: UnifiedLog.scala deleteOld
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from protocol.configs.topic import TopicConfig
@@ -23,6 +23,7 @@ from simulation.core.history import Function, Kind, Order, Send
 from simulation.core.samples import HOSTED_ROLES, ReplicaSample, Samples, SampleSource
 
 NAME: Final = "retention"
+_ACKS_LEADER: Final = 1
 _TIMESTAMP_US: Final = 1_000
 """Timestamps are whole milliseconds."""
 
@@ -48,6 +49,8 @@ class _Told(NamedTuple):
     """What clients asked for."""
 
     written: Mapping[TopicPartition, Sequence[_Written]]
+    acknowledged: Mapping[TopicPartition, Sequence[_Written]]
+    """Also what was acknowledged by its leader alone, whose offset another record may have."""
     deletions: Mapping[TopicPartition, Sequence[tuple[int, int]]]
     """When DeleteRecords was begun, and the offset before which records were to go."""
 
@@ -57,7 +60,11 @@ def check_retention(evidence: Evidence) -> list[Violation]:
     samples = evidence.samples
     if SampleSource.REPLICAS not in samples.sources:
         return []
-    told = _Told(_written(evidence), _deletions(evidence))
+    told = _Told(
+        _written(evidence, (ACKS_ALL,)),
+        _written(evidence, (ACKS_ALL, _ACKS_LEADER)),
+        _deletions(evidence),
+    )
     held = HeldConfigs(evidence)
     compacted = deletions_of(evidence).compacted
     reached: dict[_RetainedLog, int] = {}
@@ -160,7 +167,28 @@ def _is_meant(
         or is_ordered
         or samples.is_damaged(sample.broker, sample.at_us)
         or _is_expired(sample, newest, held, _skew_ms(samples))
+        or _is_followed_by_older(sample, newest, told, held, _skew_ms(samples))
     )
+
+
+def _is_followed_by_older(
+    sample: ReplicaSample, newest: _Written, told: _Told, held: HeldConfigs, skew_ms: int
+) -> bool:
+    """Tell whether the last that went is older than what went before it.
+
+    By size that went, and then by age the rest, as of a producer that had waited for a leader: how
+    much stayed in between nobody knows (seed 851371).
+    """
+    last = max(
+        (
+            each
+            for each in told.acknowledged.get(sample.tp, ())
+            if newest.offset < each.offset < sample.log_start_offset
+            and newest.begun_us > each.begun_us
+        ),
+        default=None,
+    )
+    return last is not None and _is_expired(sample, last, held, skew_ms)
 
 
 def _is_expired(sample: ReplicaSample, newest: _Written, held: HeldConfigs, skew_ms: int) -> bool:
@@ -187,13 +215,13 @@ def _skew_ms(samples: Samples) -> int:
     return max(skews) - min(skews)
 
 
-def _written(evidence: Evidence) -> dict[TopicPartition, list[_Written]]:
-    """Return what stays for good, so that its offset is that of no other record."""
+def _written(evidence: Evidence, acks: Collection[int]) -> dict[TopicPartition, list[_Written]]:
+    """Return what was acknowledged; by all it stays for good, and has its offset alone."""
     forgiven = evidence.forgiven
     found: dict[TopicPartition, list[_Written]] = {}
     for begin, end in evidence.spans:
         send = end.value
-        if not isinstance(send, Send) or end.kind is not Kind.OK or send.acks != ACKS_ALL:
+        if not isinstance(send, Send) or end.kind is not Kind.OK or send.acks not in acks:
             continue
         if not send.has_timestamps:
             continue

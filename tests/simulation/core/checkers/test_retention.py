@@ -222,3 +222,19 @@ def test_compaction_may_have_cut_what_stayed_when_retention_went_by_size() -> No
 
     story.samples.topics[0].configs["cleanup.policy"] = "delete"
     assert len(_texts(story)) == 1
+
+
+@pytest.mark.parametrize(("older_s", "is_well"), [(1, True), (3, False)])
+def test_what_stayed_between_nobody_knows_where_the_last_that_went_was_older(
+    older_s: float, *, is_well: bool
+) -> None:
+    """Some go by size, and those behind them by age, as of a producer that had to wait."""
+    story = Story()
+    _configured(story, retention_bytes="1000", retention_ms="3000")
+    story.at(0.5).replica(1, Role.LEADER)
+    story.at(older_s).send(20, offset=7, acks=1)
+    for record in range(6):
+        story.at(4).send(record, offset=record)
+    _begins(story.at(5), 8)
+
+    assert (_texts(story) == []) is is_well
