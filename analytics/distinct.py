@@ -14,6 +14,7 @@ KEYS: Final[dict[str, tuple[str, ...]]] = {
     "replica": (c.BROKER_ID, c.TOPIC, c.PARTITION, c.LOG_DIR, c.IS_FUTURE, c.AT_MS),
     "failover_event": (c.FAILURE_ID, c.STEP, c.NODE, c.AT_MS),
     "move_progress": (c.BROKER_ID, c.TOPIC, c.PARTITION, c.STARTED_AT_MS, c.AT_MS, c.STATE),
+    "reassignment_progress": (c.TOPIC, c.PARTITION, c.STARTED_AT_MS, c.AT_MS, c.STATE),
     "request": (c.BROKER_ID, c.API, c.AT_MS),
     "latency": (c.BROKER_ID, c.SCOPE, c.NAME, c.OPERATION, c.AT_MS, c.SUM_US),
     "client": (c.CLIENT, c.TOPIC, c.PARTITION, c.AT_MS),

@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
-from typing import Any, Final, NamedTuple, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from controller.channels import Channels, Connect
 from controller.core.decision import Decision, Durable
@@ -18,6 +18,7 @@ from controller.core.effects import (
     Effect,
     End,
     Note,
+    ReassignmentReport,
     Report,
     Send,
 )
@@ -29,11 +30,12 @@ from controller.core.state import ClusterState
 from controller.core.store import News, Store, no_news
 from controller.doors import controller_door, controller_key, who_may_ask
 from controller.handlers.dispatcher import Dispatcher
+from controller.metric_rows import MetricRows
 from controller.stamps import put_stamp_on
 from protocol.cluster_file.spec import ClusterSpec
 from protocol.configs.parsing import broker_config
 from protocol.ids import node_client_id
-from protocol.metrics.rows import FailoverEventRow, FailoverStep, MetricRow
+from protocol.metrics.rows import MetricRow
 from protocol.metrics.writer import MetricWriter, NewRowWriter
 from protocol.ports import WallClock
 from protocol.security.listeners import SecurityProtocol, control_plane_of
@@ -45,9 +47,6 @@ from protocol.transport.server_memory import server_memory
 from protocol.witness import Witness, unwitnessed
 
 _log = logging.getLogger(__name__)
-
-_STAMPED_AT_ARRIVAL: Final = (FailoverStep.CONTROLLER_NOTICED, FailoverStep.REPLICAS_OFFLINE)
-"""These steps happen when their event arrives; the others when their records are durable."""
 
 
 class PortError(Exception):
@@ -104,6 +103,7 @@ class Controller:
         self._next_token = 0
         self._commits: list[_Commit] = []
         self._rows: list[MetricRow] = []
+        self._row_of = MetricRows(clock)
         self._has_commits = asyncio.Event()
         self._has_rows = asyncio.Event()
         self._stopping = asyncio.Event()
@@ -295,23 +295,11 @@ class Controller:
             case End():
                 self._defect = OtherJournalError(effect.reason)
                 self._stopping.set()
-            case Report():
-                self._rows.append(self._row(effect, arrived_ms))
+            case Report() | ReassignmentReport():
+                self._rows.append(self._row_of.told(effect, arrived_ms))
                 self._has_rows.set()
             case _:
                 assert_never(effect)
-
-    def _row(self, report: Report, arrived_ms: int) -> FailoverEventRow:
-        is_early = report.step in _STAMPED_AT_ARRIVAL
-        return FailoverEventRow(
-            at_ms=arrived_ms if is_early else self._clock.now_ms(),
-            node="controller",
-            failure_id=report.failure_id,
-            step=report.step,
-            topic_count=report.topic_count,
-            partition_count=report.partition_count,
-            detail=report.detail,
-        )
 
     async def _write_rows(self) -> None:
         metrics = self._spec.metrics
@@ -362,6 +350,7 @@ def settings_of(spec: ClusterSpec) -> Settings:
         controller_id=spec.controller.id,
         session_timeout_ms=spec.controller.session_timeout_ms,
         heartbeat_interval_ms=spec.controller.heartbeat_interval_ms,
+        metrics_interval_ms=spec.metrics.interval_ms,
         broker_ids=tuple(broker.id for broker in spec.brokers),
         has_zookeeper=spec.zookeeper is not None,
         control_plane_listener=control_plane.listener,

@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from protocol.metrics.rows import FailoverStep
+from protocol.ids import TopicPartition
+from protocol.metrics.rows import FailoverStep, ReassignmentState
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,19 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
+class ReassignmentReport:
+    """Write a metric row: how far the reassignment of a partition is."""
+
+    tp: TopicPartition
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+    leader: int
+    throttle_bytes_per_s: int
+    """-1: none."""
+    state: ReassignmentState
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Write a log line."""
 
@@ -72,4 +86,6 @@ class End:
     reason: str
 
 
-Effect: TypeAlias = End | ConnectBroker | DisconnectBroker | Send | Answer | Report | Note
+Effect: TypeAlias = (
+    End | ConnectBroker | DisconnectBroker | Send | Answer | Report | ReassignmentReport | Note
+)

@@ -22,6 +22,7 @@ from controller.core import (
     preferred,
     quotas,
     reassignment,
+    reassignment_progress,
     registrations,
     removals,
     scram,
@@ -181,6 +182,8 @@ class Machine:
             deadlines.append(self.run.hearing.deadline_ms)
         if self.run.balance_at_ms is not None:
             deadlines.append(self.run.balance_at_ms)
+        if self.run.reassignments_due_ms is not None:
+            deadlines.append(self.run.reassignments_due_ms)
         if self.run.wanted_topics and self.run.wanted_since_ms is not None:
             deadlines.append(self.run.wanted_since_ms + timeout_ms)
         return min(deadlines, default=None)
@@ -239,6 +242,7 @@ def _listen(step: Step, hearing: Hearing, event: Event) -> None:
 def _follow_up(step: Step) -> None:
     topics.create_wanted_topics(step)
     reassignment.complete_ready(step)
+    reassignment_progress.tell(step)
     throttles.release_when_over(step)
     _settle(step)
 

@@ -11,6 +11,7 @@ from typing import Final
 from controller.core.effects import Effect
 from controller.core.events import RequestArrived
 from controller.core.phases import PartitionPhase, ReplicaPhase
+from controller.core.reassignment_rules import Assignment
 from protocol.configs.parsing import BrokerConfig
 from protocol.ids import TopicPartition
 from protocol.messages.journal import JournalReport
@@ -112,6 +113,12 @@ class RunState:
     """Since when enough brokers for every wanted topic are there."""
     balance_at_ms: int | None = None
     """When preferred leaders are looked after next."""
+    reassignments: dict[TopicPartition, Assignment] = field(
+        default_factory=dict[TopicPartition, Assignment]
+    )
+    """Those under way, as the last metric row has told; who is told of next comes first."""
+    reassignments_due_ms: int | None = None
+    """When some of them are told of again."""
     unclean_elections_count: int = 0
     hearing: Hearing | None = None
     """None: it is over."""

@@ -22,6 +22,8 @@ class Settings:
     """Cluster-wide, by the cluster file alone; rules ask ``Step.defaults``."""
     overrides: Mapping[str, str]
     """What the cluster file sets for all brokers, by Kafka's names."""
+    metrics_interval_ms: int = 1_000
+    """How often what goes on has a metric row."""
     accepts_other_journals: bool = False
     """Whether brokers that heard of another journal may register: their topics are not known."""
     has_zookeeper: bool = False

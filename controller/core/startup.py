@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from controller.core import deletion, reassignment, removals
+from controller.core import deletion, reassignment, reassignment_progress, removals
 from controller.core.partition_moves import elect_leaderless
 from controller.core.phases import PartitionPhase, ReplicaPhase
 from controller.core.preferred import schedule_first_balance
@@ -33,6 +33,7 @@ def controller_started(step: Step) -> None:
         step.run.set_phase(tp, _phase(step, tp, step.state.partition(tp)))
     elect_leaderless(step)
     removals.tell_again(step, reachable)
+    reassignment_progress.take_over(step)
     reassignment.resume(step, list(step.state.reassigning))
     deletion.resume(step)
     schedule_first_balance(step)

@@ -37,7 +37,7 @@ def claim(step: Step, wanted: Mapping[TopicPartition, Assignment]) -> None:
         (tp, assignment)
         for tp, assignment in {**under_way, **wanted}.items()
         if any(
-            f"{tp.partition}:{broker_id}" in _listed(step, tp.topic, config)
+            f"{tp.partition}:{broker_id}" in listed(step, tp.topic, config)
             for broker_id in assignment.replicas
             for config in THROTTLED_REPLICAS
         )
@@ -65,26 +65,27 @@ def release_when_over(step: Step) -> None:
     for broker_id in brokers:
         change_broker_configs(step, str(broker_id), dict.fromkeys(THROTTLED_RATES))
     for name in topics:
-        lists = (c for c in THROTTLED_REPLICAS if "*" not in _listed(step, name, c))
+        lists = (c for c in THROTTLED_REPLICAS if "*" not in listed(step, name, c))
         change_topic_configs(step, name, dict.fromkeys(lists))
+
+
+def listed(step: Step, topic: str, config: str) -> list[str]:
+    """Return the entries of a topic's list of throttled replicas."""
+    text = step.state.topics[topic].configs.get(config, "")
+    return [entry.strip() for entry in text.split(",")]
 
 
 def _is_throttled(step: Step, tp: TopicPartition, assignment: Assignment) -> bool:
     """Tell whether the lists are those of somebody who throttles this reassignment."""
-    followers = _listed(step, tp.topic, FOLLOWER_REPLICAS)
+    followers = listed(step, tp.topic, FOLLOWER_REPLICAS)
     if assignment.adding:
         return any(f"{tp.partition}:{broker_id}" in followers for broker_id in assignment.adding)
     if FOLLOWER_REPLICAS not in step.state.topics[tp.topic].configs or any(
         entry == "*" or entry.startswith(f"{tp.partition}:") for entry in followers
     ):
         return False
-    leaders = _listed(step, tp.topic, LEADER_REPLICAS)
+    leaders = listed(step, tp.topic, LEADER_REPLICAS)
     return all(f"{tp.partition}:{broker_id}" in leaders for broker_id in assignment.replicas)
-
-
-def _listed(step: Step, topic: str, config: str) -> list[str]:
-    text = step.state.topics[topic].configs.get(config, "")
-    return [entry.strip() for entry in text.split(",")]
 
 
 def _has_rate(step: Step, broker_id: int) -> bool:

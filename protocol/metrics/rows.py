@@ -73,6 +73,17 @@ class MoveState(StrEnum):
     FAILED = "failed"
 
 
+class ReassignmentState(StrEnum):
+    """The states of a partition's reassignment to other brokers."""
+
+    UNDER_WAY = "under_way"
+    COMPLETED = "completed"
+    CANCELLED = "cancelled"
+    """Taken back: what it added is gone."""
+    REPLACED = "replaced"
+    """By another one, which begins at that moment."""
+
+
 class LatencyScope(StrEnum):
     """Whose time a latency row holds."""
 
@@ -200,6 +211,30 @@ class MoveProgressRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReassignmentProgressRow:
+    """A reassignment of a partition as the controller sees it: at its begin, meanwhile, at its end.
+
+    One that changes an order alone has no rows, for nothing is copied or removed.
+    """
+
+    at_ms: WallMs
+    topic: str
+    partition: int
+    started_at_ms: WallMs
+    """Since when the controller that writes this carries it out: the begin, or that one's start."""
+    adding: tuple[int, ...]
+    """The brokers that get a replica."""
+    removing: tuple[int, ...]
+    """The brokers whose replica goes in the end."""
+    leader: int
+    """-1 none."""
+    throttle_bytes_per_s: Bytes
+    """The smallest rate of the leader and of those it adds, as far as they are throttled; -1 none.
+    """
+    state: ReassignmentState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRow:
     """The requests of one API that one broker answered during one interval."""
 
@@ -265,6 +300,7 @@ MetricRow: TypeAlias = (
     | ReplicaRow
     | FailoverEventRow
     | MoveProgressRow
+    | ReassignmentProgressRow
     | RequestRow
     | LatencyRow
     | ClientRow
@@ -275,6 +311,7 @@ TABLES: Final[dict[str, type[MetricRow]]] = {
     "replica": ReplicaRow,
     "failover_event": FailoverEventRow,
     "move_progress": MoveProgressRow,
+    "reassignment_progress": ReassignmentProgressRow,
     "request": RequestRow,
     "latency": LatencyRow,
     "client": ClientRow,

@@ -25,6 +25,8 @@ from protocol.metrics.rows import (
     MoveProgressRow,
     MoveState,
     Operation,
+    ReassignmentProgressRow,
+    ReassignmentState,
     ReplicaRow,
     RequestRow,
     RowOrigin,
@@ -89,6 +91,17 @@ MOVE = MoveProgressRow(
     throttle_bytes_per_s=-1,
     state=MoveState.COPYING,
 )
+REASSIGNMENT = ReassignmentProgressRow(
+    at_ms=1000,
+    topic="orders",
+    partition=0,
+    started_at_ms=1000,
+    adding=(3,),
+    removing=(2,),
+    leader=1,
+    throttle_bytes_per_s=-1,
+    state=ReassignmentState.UNDER_WAY,
+)
 REQUEST = RequestRow(
     at_ms=1000,
     interval_ms=1000,
@@ -126,7 +139,9 @@ CLIENT = ClientRow(
     silence_ms=0,
     silence_ended_at_ms=-1,
 )
-SAMPLES: tuple[MetricRow, ...] = (LOG_DIR, REPLICA, EVENT, MOVE, REQUEST, LATENCY, CLIENT)
+SAMPLES: tuple[MetricRow, ...] = (
+    *(LOG_DIR, REPLICA, EVENT, MOVE, REASSIGNMENT, REQUEST, LATENCY, CLIENT),
+)
 
 
 def frame_of(

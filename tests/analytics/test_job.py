@@ -123,6 +123,7 @@ def test_a_dump_becomes_tables_and_what_does_not_fit_is_kept(
         "replica": 1,
         "failover_event": 1,
         "move_progress": 1,
+        "reassignment_progress": 1,
         "request": 1,
         "latency": 1,
         "client": 1,

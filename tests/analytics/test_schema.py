@@ -38,7 +38,7 @@ def test_a_type_that_rows_do_not_use_is_refused() -> None:
 
 
 def test_numbers_state_their_unit_unless_they_name_something() -> None:
-    names = {"seed", "broker_id", "broker_epoch", "leader_epoch", "partition"}
+    names = {"seed", "broker_id", "broker_epoch", "leader_epoch", "leader", "partition"}
     for rows in schema.TABLE_SCHEMAS.values():
         for field in rows:
             if field.dataType.simpleString() == "bigint" and field.name not in names:

@@ -40,6 +40,7 @@ from protocol.security.listeners import INTER_BROKER_PROTOCOL, SecurityProtocol
 from protocol.transport.door import NO_KEY, Key
 from protocol.transport.rpc_client import RpcClient
 from tests.controller.core.cluster import tp
+from tests.controller.core.reassigning import wish
 from tests.controller.fake_broker import FakeBroker
 from tests.deadlines import DEADLINE_S
 
@@ -258,8 +259,23 @@ async def test_a_failed_log_dir_moves_leaders_and_leaves_rows(tmp_path: Path) ->
     assert rows[2]["partition_count"] == len(led)
 
 
+async def test_a_reassignment_leaves_rows(tmp_path: Path) -> None:
+    async with running(spec_in(tmp_path)) as (_, port), brokers(port, 1, 2) as both:
+        await create(both[0], "orders", 1)
+        await both[0].controller.request(wish(("orders-0", [1])), 1)
+    rows = rows_of("reassignment_progress", tmp_path)
+    assert [row["state"] for row in rows] == ["under_way", "completed"]
+    assert {(row["topic"], str(row["removing"]), row["started_at_ms"]) for row in rows} == {
+        ("orders", "[2]", FixedClock().now_ms())
+    }
+
+
 def failover_rows(folder: Path) -> list[dict[str, object]]:
-    files = folder.rglob(f"failover_event/v{TABLE_VERSION}/broker=*/*.jsonl")
+    return rows_of("failover_event", folder)
+
+
+def rows_of(table: str, folder: Path) -> list[dict[str, object]]:
+    files = folder.rglob(f"{table}/v{TABLE_VERSION}/broker=*/*.jsonl")
     return [json.loads(line) for file in files for line in file.read_text().splitlines()]
 
 

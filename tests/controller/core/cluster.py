@@ -7,7 +7,15 @@ from random import Random
 from typing import Any
 
 from controller.core.decision import Durable
-from controller.core.effects import Answer, ConnectBroker, Effect, Note, Report, Send
+from controller.core.effects import (
+    Answer,
+    ConnectBroker,
+    Effect,
+    Note,
+    ReassignmentReport,
+    Report,
+    Send,
+)
 from controller.core.events import Event, RequestAnswered, RequestArrived, Started, Tick
 from controller.core.machine import Machine
 from controller.core.records import (
@@ -133,6 +141,7 @@ class Cluster:
         self.sent: dict[int, list[Any]] = {}
         self.answers: dict[int, Any] = {}
         self.reports: list[Report] = []
+        self.reassignments: list[ReassignmentReport] = []
         self.notes: list[Note] = []
         self._epochs: dict[int, int] = {}
         self._queues: dict[int, list[Send]] = {}
@@ -358,6 +367,8 @@ class Cluster:
             self.answers[effect.token] = effect.response
         elif isinstance(effect, Report):
             self.reports.append(effect)
+        elif isinstance(effect, ReassignmentReport):
+            self.reassignments.append(effect)
         elif isinstance(effect, Note):
             self.notes.append(effect)
         else:
