@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
-from controller.core.reassignment_progress import SAMPLED_MAX
+from controller.core.effects import ReassignmentReport
+from controller.core.reassignment_progress import SAMPLED_MAX, take_over, tell
+from controller.core.reassignment_records import AssignmentChanged
+from controller.core.step import Step
 from protocol.configs.names import (
     FOLLOWER_RATE,
     FOLLOWER_REPLICAS,
     LEADER_RATE,
     LEADER_REPLICAS,
 )
+from protocol.metrics.rows import ReassignmentState
 from tests.controller.core.altering import BROKER, SET, TOPIC, Entry
 from tests.controller.core.altering import alter as configure
 from tests.controller.core.cluster import Cluster, settings, three_brokers
@@ -126,6 +132,17 @@ def test_one_that_was_complete_when_the_last_controller_ended_is_ended_by_the_ne
     after = cluster.restart()
     after.settle()
     assert told(after) == [("t-0", (3,), (1,), "under_way"), ("t-0", (3,), (1,), "completed")]
+
+
+def test_one_that_a_new_controller_hears_of_as_it_takes_over_begins_once() -> None:
+    cluster = with_topic([1, 2])
+    step = Step(cluster.state, cluster.machine.run, cluster.config, Random(0), cluster.now_ms)
+    step.change(AssignmentChanged("t", 0, (3, 2, 1), (3,), (1,)))
+    take_over(step)
+    tell(step)
+    assert [each.state for each in step.effects if isinstance(each, ReassignmentReport)] == [
+        ReassignmentState.UNDER_WAY
+    ]
 
 
 OWN: Entry = (FOLLOWER_RATE, SET, "500")
