@@ -6,16 +6,8 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
+from controller.core import effects as done
 from controller.core.decision import Durable
-from controller.core.effects import (
-    Answer,
-    ConnectBroker,
-    Effect,
-    Note,
-    ReassignmentReport,
-    Report,
-    Send,
-)
 from controller.core.events import Event, RequestAnswered, RequestArrived, Started, Tick
 from controller.core.machine import Machine
 from controller.core.records import (
@@ -140,11 +132,11 @@ class Cluster:
         """Brokers that do not answer for now."""
         self.sent: dict[int, list[Any]] = {}
         self.answers: dict[int, Any] = {}
-        self.reports: list[Report] = []
-        self.reassignments: list[ReassignmentReport] = []
-        self.notes: list[Note] = []
+        self.reports: list[done.Report] = []
+        self.reassignments: list[done.ReassignmentReport] = []
+        self.notes: list[done.Note] = []
         self._epochs: dict[int, int] = {}
-        self._queues: dict[int, list[Send]] = {}
+        self._queues: dict[int, list[done.Send]] = {}
         self._tokens = self._incarnations = 0
         self.feed(Started())
         for request in nothing_newer(self.machine) if is_heard else ():
@@ -154,7 +146,7 @@ class Cluster:
     def state(self) -> ClusterState:
         return self.machine.state
 
-    def feed(self, event: Event) -> list[Effect]:
+    def feed(self, event: Event) -> list[done.Effect]:
         decision = self.machine.step(event, self.now_ms)
         if decision.records:
             self.records.extend(decision.records)
@@ -330,7 +322,6 @@ class Cluster:
         return result
 
     def create_and_forget(self, name: str, *replicas: Sequence[int]) -> None:
-        """Ask for a topic without waiting for the answer."""
         self.ask(create_request(name, *replicas), 7)
 
     def delete(self, *names: str) -> list[DeletableTopicResult]:
@@ -355,21 +346,21 @@ class Cluster:
         after._incarnations = self._incarnations
         return after
 
-    def _do(self, effect: Effect) -> None:
-        if isinstance(effect, Send):
+    def _do(self, effect: done.Effect) -> None:
+        if isinstance(effect, done.Send):
             self.sent.setdefault(effect.broker_id, []).append(effect.request)
             self._queues[effect.broker_id].append(effect)
-        elif isinstance(effect, ConnectBroker):
+        elif isinstance(effect, done.ConnectBroker):
             self._queues[effect.broker_id] = []
             self._epochs[effect.broker_id] = effect.broker_epoch
-        elif isinstance(effect, Answer):
+        elif isinstance(effect, done.Answer):
             assert effect.token not in self.answers, "answered twice"
             self.answers[effect.token] = effect.response
-        elif isinstance(effect, Report):
+        elif isinstance(effect, done.Report):
             self.reports.append(effect)
-        elif isinstance(effect, ReassignmentReport):
+        elif isinstance(effect, done.ReassignmentReport):
             self.reassignments.append(effect)
-        elif isinstance(effect, Note):
+        elif isinstance(effect, done.Note):
             self.notes.append(effect)
         else:
             self._queues[getattr(effect, "broker_id")] = []  # noqa: B009 -- DisconnectBroker
@@ -388,10 +379,7 @@ def create_request(
                     CreatableReplicaAssignment(partition_index=number, broker_ids=list(ids))
                     for number, ids in enumerate(replicas)
                 ],
-                configs=[
-                    CreatableTopicConfig(name=key, value=value)
-                    for key, value in (configs or {}).items()
-                ],
+                configs=[CreatableTopicConfig(name=k, value=v) for k, v in (configs or {}).items()],
             )
         ]
     )
