@@ -4,12 +4,15 @@ Nor is one taken under a generation that is over. Members hear of a rebalance wh
 waits for it. By the consumer protocol a partition goes to a member when the one before has given it
 back (KIP-848), which it is told in an earlier generation.
 
-A generation's number comes again only when a group was forgotten: nobody in it and no offsets for
-``offsets.retention.check.interval.ms``, longer than runs last.
+A generation's number comes again only when a group was forgotten: nobody in it and no offsets when
+its coordinator looks, every ``offsets.retention.check.interval.ms``. By the consumer protocol that
+shows: who asks after a generation was told is told an earlier one. Whoever had asked before that
+was heard may be told of either group.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -23,6 +26,35 @@ from simulation.core.history import Assignment, Commit, Function, Kind, Operatio
 from simulation.core.samples import Samples
 
 NAME: Final = "groups"
+_LOOKS: Final = "offsets.retention.check.interval.ms"
+_LOOKS_MS: Final = "600000"
+"""Kafka's default."""
+
+
+@dataclass(slots=True)
+class _GroupLife:
+    """A group until it is forgotten."""
+
+    began_us: int = 0
+    """When that was heard; before, it may have been the one that is forgotten."""
+    first: tuple[str, int] | None = None
+    """Who heard that, and when it had asked."""
+    told: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """When which generation was told, where it was the latest."""
+
+    def has(self, client: str, assigned: Assignment) -> bool:
+        """Whether what a client was told is surely of this group, and not of the one before."""
+        asked_us = assigned.asked_us
+        return self.first is None or asked_us >= self.began_us or (client, asked_us) == self.first
+
+    def shows_its_end(self, assigned: Assignment, at_us: int, looks_us: int) -> bool:
+        """Whether a later generation was told before that was asked for, and a look was between."""
+        return any(
+            told_us < assigned.asked_us
+            and at_us - told_us >= looks_us
+            and assigned.generation < generation
+            for told_us, generation in self.told
+        )
 
 
 @dataclass(slots=True)
@@ -49,6 +81,21 @@ class _Groups:
         default_factory=dict[tuple[str, TopicPartition], Operation]
     )
     """When one of those was first told that a partition is its own, which another one had."""
+    lives: defaultdict[str, _GroupLife] = field(default_factory=lambda: defaultdict(_GroupLife))
+
+    def is_forgotten(self, operation: Operation, assigned: Assignment, looks_us: int) -> bool:
+        """Whether that is told of a group that is new, and nobody had committed to the old one."""
+        return self.lives[assigned.group].shows_its_end(
+            assigned, operation.at_us, looks_us
+        ) and all(group != assigned.group for group, _ in self.committed)
+
+    def forget(self, operation: Operation, assigned: Assignment) -> None:
+        """Begin anew with a group: what was told of its generations is of no more use."""
+        group, asked_us = assigned.group, assigned.asked_us
+        self.lives[group] = _GroupLife(operation.at_us, (operation.client, asked_us))
+        self.owners = {key: owner for key, owner in self.owners.items() if key[0] != group}
+        self.assigned = {key: told for key, told in self.assigned.items() if key[0] != group}
+        self.taken = {key: told for key, told in self.taken.items() if key[0] != group}
 
 
 def check_groups(evidence: Evidence) -> list[Violation]:
@@ -78,12 +125,15 @@ def _told(evidence: Evidence) -> list[Violation]:
         return []  # What groups were told may be lost.
     deletions = deletions_of(evidence)
     groups = _Groups()
+    looks_us = 1_000 * int(evidence.configs.get(_LOOKS, _LOOKS_MS))
     found: list[Violation] = []
     for operation in evidence.history:
         if operation.kind is not Kind.OK:
             continue
         match operation.value:
             case Assignment() as assigned:
+                if groups.is_forgotten(operation, assigned, looks_us):
+                    groups.forget(operation, assigned)
                 found += _owners(groups, operation, assigned)
                 found += _given_back(groups, operation, assigned)
             case Commit() as commit if operation.function is Function.COMMIT:
@@ -107,9 +157,12 @@ def _told(evidence: Evidence) -> list[Violation]:
 
 def _owners(groups: _Groups, operation: Operation, assigned: Assignment) -> Iterator[Violation]:
     client = operation.client
+    life = groups.lives[assigned.group]
+    if all(assigned.generation > generation for _, generation in life.told):
+        life.told.append((operation.at_us, assigned.generation))
     for tp in assigned.partitions:
         key = (assigned.group, assigned.generation, tp)
-        owner = groups.owners.setdefault(key, client)
+        owner = groups.owners.setdefault(key, client) if life.has(client, assigned) else client
         if owner != client:
             text = (
                 f"{tp} has two owners in generation {assigned.generation} of group "
@@ -137,9 +190,9 @@ def _given_back(groups: _Groups, operation: Operation, assigned: Assignment) -> 
     When it asked it was a member, of an earlier generation, so that nobody had taken its partitions
     from it; and the other one had been told by then.
     """
-    if assigned.asked_us < 0:
-        return
     group, client = assigned.group, operation.client
+    if assigned.asked_us < 0 or not groups.lives[group].has(client, assigned):
+        return
     before = groups.assigned.get((group, client))
     for tp in before.partitions if before else ():
         taken = groups.taken.get((group, tp))

@@ -63,6 +63,55 @@ def test_two_owners_of_a_partition_in_one_generation_are_told() -> None:
     assert story.texts == ["orders-0 has two owners in generation 1 of group g: one and other"]
 
 
+LOOKS = "offsets.retention.check.interval.ms"
+
+
+def test_the_generations_of_a_group_that_was_forgotten_come_again() -> None:
+    story = GroupStory()
+    story.configs[LOOKS] = "300"
+    story.told("one", 2, TP, asked_s=1)
+    story.told("other", 3, asked_s=2)
+    story.told("other", 2, TP, asked_s=3)
+    story.told("one", 3, TP, asked_s=2.25, at_s=4)  # It had asked before: of the first group.
+    story.told("one", 2, asked_s=4.5)
+    story.told("other", 3, TP, asked_s=5)
+    assert story.texts == []
+
+    story.told("one", 3, TP, asked_s=6)
+
+    assert story.texts == ["orders-0 has two owners in generation 3 of group g: other and one"]
+
+
+def test_a_group_that_has_offsets_is_not_forgotten() -> None:
+    story = GroupStory()
+    story.configs[LOOKS] = "300"
+    story.told("one", 2, TP, asked_s=1)
+    story.commit("one", 5)
+    story.told("other", 3, asked_s=2)
+    story.told("other", 2, TP, asked_s=3)
+
+    assert story.texts == ["orders-0 has two owners in generation 2 of group g: one and other"]
+
+
+def test_a_group_is_not_forgotten_before_its_coordinator_looks() -> None:
+    story = GroupStory()
+    story.told("one", 2, TP, asked_s=1)
+    story.told("other", 3, asked_s=2)
+    story.told("other", 2, TP, asked_s=3)
+
+    assert story.texts == ["orders-0 has two owners in generation 2 of group g: one and other"]
+
+
+def test_a_generation_that_was_told_after_the_question_forgets_no_group() -> None:
+    story = GroupStory()
+    story.configs[LOOKS] = "300"
+    story.told("one", 2, TP, asked_s=1)
+    story.told("one", 3, asked_s=3)
+    story.told("other", 2, TP, asked_s=2, at_s=4)
+
+    assert story.texts == ["orders-0 has two owners in generation 2 of group g: one and other"]
+
+
 def test_a_member_that_begins_before_an_answered_commit_is_told_once() -> None:
     story = GroupStory()
     story.assign("one", 1, TP)
