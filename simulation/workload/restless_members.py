@@ -30,6 +30,7 @@ from simulation.workload.coordinator import GROUP, TRANSACTION, Coordinator, cod
 from simulation.workload.mover import RandomSource
 from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
+from simulation.workload.turns import Turn, known_topics
 
 MEMBERS: Final = 4
 _HEARTBEATS: Final = {"consumer.heartbeat.interval.ms": "500"}
@@ -92,15 +93,9 @@ class _Member:
         self.client = client
         self.coordinator = Coordinator(client, place.group, GROUP, progress)
         self.side: Side | None = None
-        self.asked: asyncio.Task[None] | None = None
-        self.silent_until = 0
+        self.turn = Turn()
         self.count = 0
         """How many have been in this place."""
-
-    def is_free(self, count: int) -> bool:
-        """Whether it waits for no answer, and is not silent."""
-        is_waiting = self.asked is not None and not self.asked.done()
-        return not is_waiting and self.silent_until <= count
 
 
 class _Outside:
@@ -169,8 +164,8 @@ class RestlessMembersWorkload:
             async with asyncio.TaskGroup() as tasks:
                 await self._ask_by_turns(tasks)
                 for member in self._members:
-                    if member.asked is not None:
-                        member.asked.cancel()
+                    if member.turn.asked is not None:
+                        member.turn.asked.cancel()
                 if self._outside.asked is not None:
                     self._outside.asked.cancel()
             for member in self._members:
@@ -188,7 +183,7 @@ class RestlessMembersWorkload:
         while not self._stopping.is_set() and count != self._settings.requests_max:
             if count % _LOOK_EVERY == 0:
                 await self._look(count)
-            free = [each for each in self._members if each.is_free(count)]
+            free = [each for each in self._members if each.turn.is_free(count)]
             if count % _OUTSIDE_EVERY == _OUTSIDE_EVERY - 1:
                 self._ask_from_outside(count, tasks)
             elif free:
@@ -200,7 +195,7 @@ class RestlessMembersWorkload:
         is_awaited = member.side is not None and member.side.is_awaited
         if not self._chance.randrange(_SILENT_ONCE_OF_AWAITED if is_awaited else _SILENT_ONCE_OF):
             least = _SILENT_MIN_OF_AWAITED if is_awaited else 0
-            member.silent_until = count + least + self._chance.randrange(_SILENT_MAX)
+            member.turn.silent_until = count + least + self._chance.randrange(_SILENT_MAX)
             return
         if member.side is None or member.side.is_out:
             member.side = self._new_side(member, count)
@@ -208,7 +203,7 @@ class RestlessMembersWorkload:
         asking = (
             member.side.leave(self._chance) if goes else member.side.next(self._chance, self._known)
         )
-        member.asked = tasks.create_task(
+        member.turn.asked = tasks.create_task(
             self._ask(member.coordinator, asking), name=f"ask for {member.place.name}"
         )
 
@@ -230,7 +225,7 @@ class RestlessMembersWorkload:
         """Let nobody be there for a while; who comes then may come by another protocol."""
         low, high = _EMPTY
         for member in self._members:
-            member.silent_until = count + low + self._chance.randrange(high - low)
+            member.turn.silent_until = count + low + self._chance.randrange(high - low)
         self._first_wave += self._chance.randrange(len(WAVES))
 
     def _wave(self, count: int) -> Wave:
@@ -271,8 +266,4 @@ class RestlessMembersWorkload:
             if not is_between:
                 await self._configure(client, turn + self._first_turn)
             view = await client.view(list(self._settings.topics))
-            self._known = {
-                each.name: KnownTopic(each.topic_id, len(each.partitions))
-                for each in view.topics
-                if each.error is ErrorCode.NONE
-            }
+            self._known = known_topics(view)

@@ -21,6 +21,7 @@ from simulation.workload.coordinator import GROUP, TRANSACTION, Coordinator
 from simulation.workload.mover import RandomSource
 from simulation.workload.pause import pause
 from simulation.workload.progress import Progress, code_of
+from simulation.workload.turns import Turn, known_topics
 
 IDS: Final = 2
 PRODUCERS_OF_AN_ID: Final = 2
@@ -62,13 +63,7 @@ class _Producer:
             "group": Coordinator(client, place.group, GROUP, progress),
         }
         self.side: ProducerSide | None = None
-        self.asked: asyncio.Task[None] | None = None
-        self.silent_until = 0
-
-    def is_free(self, count: int) -> bool:
-        """Whether it waits for no answer, and is not silent."""
-        is_waiting = self.asked is not None and not self.asked.done()
-        return not is_waiting and self.silent_until <= count
+        self.turn = Turn()
 
 
 class RestlessProducersWorkload:
@@ -130,7 +125,7 @@ class RestlessProducersWorkload:
         while not self._stopping.is_set() and count != self._settings.requests_max:
             if count % _LOOK_EVERY == 0:
                 await self._look()
-            free = [each for each in self._producers if each.is_free(count)]
+            free = [each for each in self._producers if each.turn.is_free(count)]
             if free:
                 self._go_on(free[self._chance.randrange(len(free))], count, tasks)
             count += 1
@@ -141,13 +136,13 @@ class RestlessProducersWorkload:
         side = producer.side
         is_inside = side is not None and side.is_inside
         if not self._chance.randrange(_SILENT_ONCE_OF_INSIDE if is_inside else _SILENT_ONCE_OF):
-            producer.silent_until = count + self._chance.randrange(_SILENT_MAX)
+            producer.turn.silent_until = count + self._chance.randrange(_SILENT_MAX)
             return
         if side is None or side.is_out:
             version = _VERSIONS[self._chance.randrange(len(_VERSIONS))]
             producer.side = side = ProducerSide(producer.place, version, self._book)
         asking = side.next(self._chance, self._known, self._others(producer.place))
-        producer.asked = tasks.create_task(
+        producer.turn.asked = tasks.create_task(
             self._ask(producer, asking), name=f"ask for {producer.place.transactional_id}"
         )
 
@@ -186,8 +181,4 @@ class RestlessProducersWorkload:
     async def _look(self) -> None:
         with suppress(OSError, Malformed):
             view = await self._producers[0].client.view([self._settings.topic])
-            self._known = {
-                each.name: KnownTopic(each.topic_id, len(each.partitions))
-                for each in view.topics
-                if each.error is ErrorCode.NONE
-            }
+            self._known = known_topics(view)
