@@ -42,6 +42,19 @@ def left_out(seen: Observation) -> tuple[tuple[int, TopicPartition], ...]:
     return tuple(sorted(found))
 
 
+def left_behind(seen: Observation) -> tuple[tuple[int, TopicPartition], ...]:
+    """Return the online replicas that somebody shows outside of the Isr of a partition with one."""
+    return tuple(
+        {
+            (replica, partition): None
+            for view in seen.metadata.values()
+            for partition, tells in view.items()
+            if not _has_no_isr(tells)
+            for replica in _missing(tells)
+        }
+    )
+
+
 def lost_topics(seen: Observation) -> frozenset[str]:
     """Return the topics with a partition that nobody may lead, as everybody says who shows it."""
     return frozenset(tp.topic for tp in _shown(seen) if _is_lost(tp, seen))
@@ -133,7 +146,11 @@ def _unmet(tells: ObservedPartition) -> Iterator[str]:
         return
     if tells.leader < 0:
         yield f"has no leader, its Isr is {list(tells.isr)}"
-    online = [replica for replica in tells.replicas if replica not in tells.offline_replicas]
-    missing = [replica for replica in online if replica not in tells.isr]
+    missing = _missing(tells)
     if missing:
         yield f"has online replicas {missing} outside of its Isr {list(tells.isr)}"
+
+
+def _missing(tells: ObservedPartition) -> list[int]:
+    online = [replica for replica in tells.replicas if replica not in tells.offline_replicas]
+    return [replica for replica in online if replica not in tells.isr]

@@ -11,6 +11,7 @@ from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.cluster_instance import ClusterInstanceError
 from simulation.core.actions import Clear
+from simulation.core.copies import Copies
 from simulation.core.health import health_problems, left_out, lost_topics, untold_ends
 from simulation.core.needs import Need
 from simulation.core.observation import LogDirName, Observation
@@ -61,7 +62,7 @@ async def heal(context: RunContext, ending: Ending, story: Story) -> int:
             may_be_broken=not ending.restart_log_dirs,
         )
         lasted_ms = context.cluster.now_ms() - began_ms
-        may_replace = not wrong or lasted_ms > min(PATIENCE_MS, ending.heals_within_ms // 2)
+        may_replace = not wrong or lasted_ms > _patience_ms(ending)
         wrong = [*wrong, *await repair.replacements_due()] or list(await context.cluster.lacks())
         wrong = wrong or repair.still_left_out(seen)
         if not wrong:
@@ -72,8 +73,13 @@ async def heal(context: RunContext, ending: Ending, story: Story) -> int:
             raise StepError(f"not well {lasted_ms} ms after the faults ended: {told}")
         await repair.go_on(seen)
         if may_replace:
-            await repair.replace_wrong_writers()
+            await repair.replace_wrong_writers(seen)
+            await repair.replace_copies(seen)
         await asyncio.sleep(LOOK_EVERY_MS / 1000)
+
+
+def _patience_ms(ending: Ending) -> int:
+    return min(PATIENCE_MS, ending.heals_within_ms // 2)
 
 
 class UnreadError(StepError):
@@ -135,6 +141,7 @@ class Repair:
         """Whether one that was left out was brought back after the last look."""
         self._tried: dict[tuple[int, TopicPartition], None] = {}
         """Left out, and asked for once at least."""
+        self._copies = Copies(_patience_ms(ending))
 
     def brokers_wanted(self, seen: Observation) -> int:
         """Return how many brokers must answer."""
@@ -183,19 +190,38 @@ class Repair:
             for each in await self._context.disks_to_replace()
         )
 
-    async def replace_wrong_writers(self) -> None:
+    async def replace_wrong_writers(self, seen: Observation) -> None:
         """Put empty disks in the place of those that wrote to wrong places."""
         if not self._ending.replace_log_dirs:
             return
         for broker, path in {
             (one.broker, one.path): None for one in await self._context.disks_to_replace()
         }:
-            try:
-                await self._replace(broker, path)
-            except ClusterInstanceError:
-                continue  # the broker is not ready for it: the next look tries again
-            await self._context.forget_wrong_writers(broker, path)
-            self._story.tell(f"{path} of broker-{broker} is replaced: it wrote elsewhere")
+            if await self._replaced(broker, path, seen):
+                self._story.tell(f"{path} of broker-{broker} is replaced: it wrote elsewhere")
+
+    async def replace_copies(self, seen: Observation) -> None:
+        """Put empty disks in the place of those whose logs cannot go on with what they copied."""
+        if not self._ending.replace_log_dirs:
+            return
+        for broker, name in self._copies.due(seen, self._context.cluster.now_ms()):
+            path = self._context.path(broker, name)
+            if await self._replaced(broker, path, seen):
+                told = f"{path} of broker-{broker} is replaced: it copied what one wrote elsewhere"
+                self._story.tell(told)
+
+    async def _replaced(self, broker: int, path: str, seen: Observation) -> bool:
+        """Replace a disk; False: the broker is not ready for it, and the next look tries again."""
+        try:
+            await self._replace(broker, path)
+        except ClusterInstanceError:
+            return False
+        await self._context.forget_wrong_writers(broker, path)
+        now_ms = self._context.cluster.now_ms()
+        for owner, name in seen.log_dirs:
+            if owner == broker and self._context.path(broker, name) == path:
+                self._copies.note_replaced((broker, name), seen, now_ms)
+        return True
 
     async def _replace(self, broker: int, path: str) -> None:
         """Replace a disk while its broker runs, or between two runs if it has no other one."""
