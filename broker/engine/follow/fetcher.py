@@ -83,12 +83,15 @@ class Fetcher:
         return sum(entry.state is FollowState.FAILED for entry in self._entries.values())
 
     @property
-    def is_settled(self) -> bool:
-        """Whether all is fetched within a session, but for what is throttled."""
-        states = [entry.state for entry in self._entries.values()]
-        return (self._session.is_incremental or not self._ready) and all(
-            state in (FollowState.READY, FollowState.THROTTLED) for state in states
-        )
+    def unsettled(self) -> list[TopicIdPartition]:
+        """What is not, or not yet, fetched within a session, but for what is throttled."""
+        is_incremental = self._session.is_incremental
+        return [
+            key
+            for key, entry in self._entries.items()
+            if not (is_incremental and entry.state is FollowState.READY)
+            and entry.state is not FollowState.THROTTLED
+        ]
 
     def follow(self, replica: FollowedReplica, leader_epoch: int) -> None:
         """Fetch ``replica`` from now on, as of ``leader_epoch``; also after every new epoch."""

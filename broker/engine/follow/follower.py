@@ -23,7 +23,7 @@ from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
 from broker.engine.types import RpcPort
-from protocol.ids import NO_EPOCH, TopicPartition
+from protocol.ids import NO_EPOCH, TopicIdPartition, TopicPartition
 
 
 class FollowedLog:
@@ -231,9 +231,9 @@ class Following:
         return list(self._sources)
 
     @property
-    def unsettled_source_ids(self) -> list[int]:
-        """The brokers of which something is not, or not yet, fetched within a session."""
-        return [id_ for id_, source in self._sources.items() if not source.fetcher.is_settled]
+    def unsettled(self) -> dict[int, list[TopicIdPartition]]:
+        """What is not, or not yet, fetched within a session, by the broker it is fetched from."""
+        return {id_: source.fetcher.unsettled for id_, source in self._sources.items()}
 
     def run(self, task_group: asyncio.TaskGroup) -> None:
         """Run fetch loops in ``task_group``, as sources appear."""

@@ -128,6 +128,18 @@ async def test_a_follower_that_has_no_session_is_told() -> None:
     ]
 
 
+async def test_a_follower_of_a_topic_that_the_journal_lost_is_told_nothing_more() -> None:
+    engine, controller = await _at_rest(2)
+    (source,) = engine.following._sources.values()  # pyright: ignore[reportPrivateUsage]
+    source.fetcher._session.reset()  # pyright: ignore[reportPrivateUsage]
+    lost = controller.state.topics[TP.topic].topic_id
+    names = {b"made-anew-by-name": TP.topic}
+    forgetful = replace(controller.state, topic_names=names)
+
+    assert lost in controller.state.topic_names
+    assert list(contradictions_of_broker(engine, forgetful)) == []
+
+
 async def test_a_log_that_is_no_replica_and_is_not_deleted_is_told() -> None:
     engine, controller = await _at_rest(broker=2)
     assert list(leftovers_of_broker(engine, controller.state)) == []

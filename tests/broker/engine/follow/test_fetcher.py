@@ -80,7 +80,7 @@ async def test_a_busy_disk_holds_up_its_own_partition_only(loops: Loops) -> None
     slow.work.set_result(None)
     await asyncio.sleep(0.1)
     assert [0] in [asked(request) for _, request in loops.leader.fetches[2:]]
-    assert loops.fetcher.is_settled
+    assert loops.fetcher.unsettled == []
 
 
 async def test_a_disk_that_hangs_slows_the_rounds_of_the_others_once(loops: Loops) -> None:
@@ -181,7 +181,7 @@ async def test_a_fenced_partition_waits_for_the_next_leader_and_isr(loops: Loops
     await asyncio.sleep(10)
     assert len(loops.leader.fetches) == 1
     assert loops.fetcher.failed_count == 1
-    assert not loops.fetcher.is_settled
+    assert loops.fetcher.unsettled == [(replica.topic_id, 0)]
     loops.fetcher.follow(replica, 1)
     await asyncio.sleep(0.01)
     assert len(loops.leader.fetches) == 2
