@@ -32,6 +32,7 @@ from broker.storage.journal_checkpoint import (
 from broker.storage.layout import (
     CLEAN_SHUTDOWN_FILE,
     PARTITION_METADATA_FILE,
+    TEMPORARY_SUFFIX,
     BadDirName,
     DirKind,
     PartitionDirName,
@@ -152,7 +153,7 @@ def load_log_dir(
     """
     was_clean = _take_marker(files.disk)
     checkpoints = _read_checkpoints(files.disk)
-    names = _list_partition_dirs(files.disk)
+    names = _without_half_made(files.disk, _list_partition_dirs(files.disk), checkpoints)
     loaded = LoadedLogDir(was_clean=was_clean, journal=_read_journal_checkpoint(files.disk))
     seen: dict[tuple[TopicPartition, DirKind], str] = {}
     for number, (name, parsed) in enumerate(names):
@@ -171,6 +172,26 @@ def load_log_dir(
     _settle_checkpoints(files.disk, loaded, checkpoints)
     progress(LoadProgress(len(names), len(names)))
     return loaded
+
+
+def _without_half_made(
+    disk: Disk, names: Sequence[tuple[str, PartitionDirName]], checkpoints: _Checkpoints
+) -> list[tuple[str, PartitionDirName]]:
+    """Remove logs whose making was cut as their log dir failed; return the others.
+
+    The log was made in the next dir, or not at all: when its topic is gone nobody would delete it.
+    One that a power cut left without any file had nothing durable, not even its directory's name.
+    """
+    known = checkpoints.named
+    whole: list[tuple[str, PartitionDirName]] = []
+    for name, parsed in names:
+        is_new = parsed.kind is DirKind.CURRENT and parsed.topic_partition not in known
+        if is_new and all(each.endswith(TEMPORARY_SUFFIX) for each in disk.list_dir(name)):
+            _LOGGER.warning("%s/%s: removed, nothing is in it", disk.root, name)
+            disk.remove_tree(name)
+        else:
+            whole.append((name, parsed))
+    return whole
 
 
 def _missing(

@@ -151,11 +151,31 @@ def test_every_kind_of_directory_is_put_where_it_belongs() -> None:
     strays = [f"orders-3.{UNIQUE}-stray"]
     for name in [*names, *gone, *strays, "__cluster_metadata-0", "remote-log-index-cache"]:
         disk.make_dir(name)
+    disk.write_file("orders-0/partition.metadata", b"")
     disk.write_file("a plain file", b"")
     loaded = load(disk)
     assert [log.log.name for log in loaded.logs] == names
     assert [log.is_future for log in loaded.logs] == [False, True]
     assert (loaded.to_delete, loaded.strays) == (gone, strays)
+
+
+@pytest.mark.parametrize("left", [[], ["partition.metadata.tmp"]], ids=["nothing", "half a file"])
+def test_a_log_whose_making_was_cut_is_removed(left: list[str]) -> None:
+    """Its log dir failed meanwhile; the topic may be gone when that is back."""
+    disk = MemoryDisk()
+    disk.make_dir("orders-0")
+    for name in left:
+        disk.write_file(f"orders-0/{name}", b"version: 0")
+    loaded = load(disk)
+    assert (loaded.logs, loaded.missing) == ([], [])
+    assert not disk.exists("orders-0")
+
+
+def test_a_log_that_was_made_once_stays_without_its_files() -> None:
+    disk = MemoryDisk()
+    disk.make_dir("orders-0")
+    disk.write_file("replication-offset-checkpoint", render_offsets({ORDERS: 0}))
+    assert [log.topic_partition for log in load(disk).logs] == [ORDERS]
 
 
 @pytest.mark.scenario(36)
@@ -178,7 +198,7 @@ def test_two_future_logs_of_one_partition_stop_the_start() -> None:
 @pytest.mark.scenario(37)
 def test_a_current_and_a_future_log_are_both_loaded() -> None:
     disk = MemoryDisk()
-    disk.make_dir("orders-0")
+    filled_log(disk, 1)
     disk.make_dir(f"orders-0.{UNIQUE}-future")
     assert len(load(disk).logs) == 2
 
@@ -187,6 +207,7 @@ def test_progress_is_told_before_each_log_and_segment_and_at_the_end() -> None:
     disk = MemoryDisk()
     filled_log(disk, 30, Config(segment_bytes=2000))
     disk.make_dir("orders-1")
+    disk.write_file("orders-1/partition.metadata", b"")
     told: list[LoadProgress] = []
     files = LogDirFiles(disk)
     load_log_dir(files, configs=lambda _: Config(), now_ms=0, progress=told.append)

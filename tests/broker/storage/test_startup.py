@@ -191,7 +191,7 @@ async def test_an_error_while_loading_costs_that_dir_alone() -> None:
 
 async def test_progress_names_the_dir() -> None:
     disk = MemoryDisk("/d1")
-    disk.make_dir("orders-0")
+    half_made(disk, TOPIC_ID)
     told: list[tuple[str, LoadProgress]] = []
     note = LoadOptions(
         configs=lambda _: Config(),

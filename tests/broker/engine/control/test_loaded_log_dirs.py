@@ -269,9 +269,8 @@ async def test_a_log_that_its_log_dir_failed_under_outlives_no_deleted_replica(a
 
     returned = await node.bring_back(path, ReturnRule())
 
-    assert returned == ReturnedReplicas((), (), (ORDERS,))
-    await node.log_dirs[path].queue.submit("wait", lambda: None)
-    assert [name.rpartition("-")[2] for name in names(node, path)] == ["stray"]
+    assert returned == ReturnedReplicas((), (), ())
+    assert names(node, path) == []
 
 
 async def test_a_log_that_nobody_named_before_its_log_dir_failed_is_kept(alone: Lab) -> None:

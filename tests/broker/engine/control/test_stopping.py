@@ -77,6 +77,7 @@ async def test_an_older_log_of_one_deleted_before_it_was_named_is_nobodys(alone:
     node.log_dirs[path].fail("test", OSError("broken"))
     assert await alone.stop_replica(1, ORDERS, delete=True) == ErrorCode.NONE
     node.memory[path].make_dir(str(ORDERS))
+    node.memory[path].write_file(f"{ORDERS}/partition.metadata", b"")
     assert (await node.bring_back(path, ReturnRule())).strays == (ORDERS,)
 
 
