@@ -92,11 +92,27 @@ def _rates_at(each: Ordered, broker: int, samples: Samples) -> Mapping[str, str]
 def _steady(
     known: Sequence[tuple[int, Mapping[str, str]]], each: Ordered, samples: Samples
 ) -> Mapping[str, str]:
-    """Return what held from a while before an order to its begin."""
+    """Return what held from a while before an order until it was seen to be decided."""
     since_us = each.begin_us - 10 * samples.seen_within_us
     before = [configs for at_us, configs in known if at_us <= since_us][-1:]
-    is_changed = any(since_us < at_us <= each.begin_us for at_us, _ in known)
+    decided_us = _decided_us(each, samples)
+    is_changed = any(since_us < at_us <= decided_us for at_us, _ in known)
     return before[0] if before and not is_changed else {}
+
+
+def _decided_us(each: Ordered, samples: Samples) -> int:
+    """Return when the reassignment was seen first after it was ordered, at most its answer.
+
+    The order may have come long after it was given, when the one before had taken throttles off.
+    """
+    tp = TopicPartition(each.order.topic, each.order.partition)
+    wanted = set(each.order.assignment[0])
+    seen = (
+        sample.at_us
+        for sample in samples.partitions
+        if sample.tp == tp and sample.at_us >= each.begin_us and wanted <= {*sample.replicas}
+    )
+    return min(each.end_us, next(seen, each.end_us))
 
 
 def _is_set_later(

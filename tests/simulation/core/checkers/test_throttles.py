@@ -49,6 +49,24 @@ def test_throttles_that_outlive_their_reassignment() -> None:
     ]
 
 
+def test_throttles_that_were_taken_off_before_an_order_came_are_not_its() -> None:
+    """The lists went with the reassignment before, and nobody takes off the rates that are left."""
+    for gone_s, kept in ((6, 0), (8, 1)):
+        story = Story().at(1)
+        story.samples.sources = tuple(SampleSource)
+        story.partition()
+        _configs(story, THROTTLED)
+        _rates(story, {THROTTLED_RATES[1]: "1000"})
+        order = Order("orders", 0, assignment=((1, 3),))
+        ordered = story.at(5).history.begin("admin", Function.REASSIGN, order)
+        _configs(story.at(gone_s), {})
+        story.at(7).partition(replicas=(1, 3), isr=(1, 3))
+        story.at(9)
+        ordered.ok(order)
+        story.samples.healed_us = story.at(20).now_us
+        assert len(_texts(story)) == kept, gone_s
+
+
 def test_throttles_that_went_with_it() -> None:
     story = _story()
     _configs(story, {})
