@@ -121,7 +121,14 @@ class ClusterInstance(Protocol):
         """
         ...
 
-    async def replace_log_dir(self, broker: int, path: str, *, accept_loss: bool) -> None:
+    async def replace_log_dir(
+        self,
+        broker: int,
+        path: str,
+        *,
+        accept_loss: bool,
+        throttle_bytes_per_second: int | None = None,
+    ) -> None:
         """Put an empty log dir in the place of another; return once that was begun.
 
         A broker that is down is not asked: it finds the empty one when it starts.

@@ -213,13 +213,24 @@ class RealClusterInstance:
     async def restart_log_dir(self, broker: int, path: str) -> None:
         await _in_thread(self._controls[broker].restart, path)
 
-    async def replace_log_dir(self, broker: int, path: str, *, accept_loss: bool) -> None:
+    async def replace_log_dir(
+        self,
+        broker: int,
+        path: str,
+        *,
+        accept_loss: bool,
+        throttle_bytes_per_second: int | None = None,
+    ) -> None:
         self._look.replaced(broker, path)
         if self.node(broker_node(broker)).state == "stopped":
             await _in_thread(_take_file, FileDisk(path), WHOLE_LOG_DIR)
         else:
             await _in_thread(
-                self._controls[broker].replace, path, accept_loss=accept_loss, force=True
+                self._controls[broker].replace,
+                path,
+                accept_loss=accept_loss,
+                force=True,
+                throttle_bytes_per_second=throttle_bytes_per_second,
             )
 
     async def restart_partition(self, broker: int, partition: TopicPartition) -> None:

@@ -249,6 +249,8 @@ class ReplaceLogDir:
     broker: BrokerRef
     log_dir: LogDirRef
     accept_loss: bool = False
+    throttle_bytes_per_second: int | None = None
+    """For all replicas that are made anew there together; None: as fast as can be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,10 +283,7 @@ class RemoveFile:
 
 @dataclass(frozen=True, slots=True)
 class EditJournal:
-    """Change the file of the controller's journal by hand; the controller must be down.
-
-    A copy may be made while it runs.
-    """
+    """Change the file of the controller's journal by hand; but for a copy that must be down."""
 
     edit: JournalEdit
     """The first copies it, the second puts the copy back. ``cut`` takes its last record off,

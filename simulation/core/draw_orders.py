@@ -118,8 +118,11 @@ def _restart_log_dir(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Ac
     return (actions.RestartLogDir(broker=_broker(dice, cluster), log_dir=_log_dir(dice, cluster)),)
 
 
-def _replace_log_dir(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
-    return (actions.ReplaceLogDir(broker=_broker(dice, cluster), log_dir=_log_dir(dice, cluster)),)
+def _replace_log_dir(dice: Dice, cluster: ClusterPlan, number: int) -> tuple[Action, ...]:
+    """Every third one is filled at a rate that clients do not come to."""
+    broker, log_dir = _broker(dice, cluster), _log_dir(dice, cluster)
+    rate = None if number % 3 else _REBUILD_RATE
+    return (actions.ReplaceLogDir(broker=broker, log_dir=log_dir, throttle_bytes_per_second=rate),)
 
 
 def _restart_partition(dice: Dice, cluster: ClusterPlan, _number: int) -> tuple[Action, ...]:
@@ -155,6 +158,7 @@ def draw_quiet_deletion(
 
 
 _RECORDS_MAX: Final = 300
+_REBUILD_RATE: Final = 1_000_000
 _TOPIC_CHANGES: Final[tuple[tuple[str, tuple[str | None, ...]], ...]] = (
     ("min.insync.replicas", ("1", "2", None)),
     ("segment.bytes", ("16384", "65536", None)),

@@ -214,6 +214,12 @@ def _isr_changes(dice: Dice, setting: Setting) -> Setting:
     )
 
 
+def _returning_log_dirs(dice: Dice, setting: Setting) -> Setting:
+    """The same, and in the first log dir of brokers that have another one."""
+    changed = _isr_changes(dice, setting)
+    return changed._replace(cluster=_placed(dice, changed.cluster, SOURCE_LOG_DIR))
+
+
 def _groups(dice: Dice, setting: Setting) -> Setting:
     return Setting(*with_groups(dice, *setting))
 
@@ -244,6 +250,7 @@ _CHANGES: Final[Mapping[str, Callable[[Dice, Setting], Setting]]] = {
     Situation.INTERRUPTED_MOVE: _interrupted_move,
     Situation.LASTING_DELETION: _lasting_deletion,
     Situation.ISR_CHANGES: _isr_changes,
+    Situation.RETURNING_LOG_DIRS: _returning_log_dirs,
     Situation.GROUPS: _groups,
     Situation.TRANSACTIONS: _transactions,
     Situation.CONTENDERS: _contenders,

@@ -32,6 +32,7 @@ from simulation.core.draw_interrupted import draw_interrupted_move
 from simulation.core.draw_isr_changes import draw_isr_changes
 from simulation.core.draw_late import draw_late_failure, draw_late_replicas, draw_late_requests
 from simulation.core.draw_requests import draw_requests
+from simulation.core.draw_returns import draw_returning_log_dirs
 from simulation.core.draw_settings import SOURCE_LOG_DIR
 from simulation.core.features import Features, Situation
 from simulation.core.plan import ClusterPlan, Workload
@@ -344,6 +345,7 @@ _SITUATIONS: Final[Mapping[str, Callable[[Dice, FaultScope, int], list[Lane]]]] 
     Situation.INTERRUPTED_MOVE: draw_interrupted_move,
     Situation.LASTING_DELETION: draw_lasting_deletion,
     Situation.ISR_CHANGES: draw_isr_changes,
+    Situation.RETURNING_LOG_DIRS: draw_returning_log_dirs,
     Situation.KEYED_RECORDS: partial(draw_late_replicas, beside="compaction"),
     Situation.SHORT_RETENTION: partial(draw_late_replicas, beside="retention"),
 }

@@ -82,4 +82,5 @@ PERCENTS: Final[Mapping[str, int]] = {
     "lasting_deletion": 15,
     "contenders": 15,
     "isr_changes": 15,
+    "returning_log_dirs": 15,
 }

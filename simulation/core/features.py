@@ -78,6 +78,8 @@ class Situation(StrEnum):
     """Producers put each other out, while their coordinators come and go."""
     ISR_CHANGES = "isr_changes"
     """What an Isr or a role is to be arrives when epoch, broker or controller are other ones."""
+    RETURNING_LOG_DIRS = "returning_log_dirs"
+    """A log dir fails, is unread or replaced, and comes back beside logs that were made without."""
 
 
 _SETTING_PERCENT: Final = 20
@@ -113,6 +115,7 @@ USUAL_PERCENTS: Final[Mapping[str, int]] = {
     Situation.LASTING_DELETION: _PLOT_PERCENT,
     Situation.CONTENDERS: _PLOT_PERCENT,
     Situation.ISR_CHANGES: _PLOT_PERCENT,
+    Situation.RETURNING_LOG_DIRS: _PLOT_PERCENT,
 }
 """What the table begins with, and goes back to where no sweep asks for more."""
 FEATURES: Final = tuple(USUAL_PERCENTS)

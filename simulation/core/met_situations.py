@@ -6,32 +6,34 @@ Whether its plan was made for them is another question (``planned_situations``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from protocol.configs.names import THROTTLED_RATES, THROTTLED_REPLICAS
-from protocol.faults.model import CONTROLLER_NODE, DiskFault, broker_node
+from protocol.faults.model import CONTROLLER_NODE, broker_node
 from protocol.faults.requests import RequestFault
 from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.actions import EditJournal, Fault
 from simulation.core.checkers.evidence import Evidence
-from simulation.core.checkers.spans import Span
-from simulation.core.draw_deletions import DELETING
 from simulation.core.draw_examined import AUTHORIZER
-from simulation.core.draw_interrupted import MOVING
 from simulation.core.draw_situations import WITHIN_MS
 from simulation.core.features import Situation
-from simulation.core.history import Commit, Function, Kind, Order, Txn
+from simulation.core.history import Commit, Function, Txn
+from simulation.core.met_disks import (
+    had_bad_journal_disk,
+    had_failing_move,
+    had_interrupted_move,
+    had_lasting_deletion,
+    had_returning_log_dirs,
+)
+from simulation.core.met_run import Run, is_done, order_of
 from simulation.core.plan import Plan
 from simulation.core.planned_situations import MANY_MOVES, late_links
 from simulation.core.samples import LogSample, PartitionSample, Role
 
 _WITHIN_US: Final = WITHIN_MS * 1000
 _COORDINATION_US: Final = 1_000_000
-_LASTS_US: Final = 20_000
-"""A deletion that nothing holds up is over by then."""
 _NOT_ORDERS: Final = (
     Function.SEND,
     Function.POLL,
@@ -40,18 +42,6 @@ _NOT_ORDERS: Final = (
     Function.TXN,
     Function.NOTE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """One run that is over."""
-
-    plan: Plan
-    evidence: Evidence
-    worked: Mapping[str, int]
-    """Workload -> the records that it wrote or read with success."""
-    hits: Mapping[str, int]
-    orders: tuple[Span, ...]
 
 
 def met_situations(
@@ -66,11 +56,11 @@ def met_situations(
         hits: by the name of the fault, how much it met.
     """
     orders = tuple(span for span in evidence.spans if span.begin.function not in _NOT_ORDERS)
-    run = _Run(plan, evidence, worked, hits, orders)
+    run = Run(plan, evidence, worked, hits, orders)
     return tuple(situation for situation in Situation if _MET[situation](run))
 
 
-def _is_compacted(run: _Run) -> bool:
+def _is_compacted(run: Run) -> bool:
     """Tell whether a log has a hole that only compaction leaves."""
     compacted = {
         sample.topic
@@ -86,7 +76,7 @@ def _has_hole(log: LogSample) -> bool:
     return any(after - before > 1 for before, after in pairwise(offsets))
 
 
-def _is_compressed(run: _Run) -> bool:
+def _is_compressed(run: Run) -> bool:
     recompressed = [topic.name for topic in run.plan.cluster.topics if _names_codec(topic.configs)]
     return any(
         run.worked.get(one.name) and (one.compression != "none" or one.topic in recompressed)
@@ -99,15 +89,15 @@ def _names_codec(configs: Mapping[str, str]) -> bool:
     return configs.get("compression.type", "producer") not in {"producer", "uncompressed"}
 
 
-def _served_old_clients(run: _Run) -> bool:
+def _served_old_clients(run: Run) -> bool:
     old = [one.name for one in run.plan.workloads if one.message_format in {0, 1}]
     return any(run.worked.get(name) for name in old)
 
 
-def _was_cut_by_retention(run: _Run) -> bool:
+def _was_cut_by_retention(run: Run) -> bool:
     """Tell whether a log begins later than with its first record though nobody asked for it."""
-    asked = {_order(span).topic for span in run.orders if _is(span, Function.DELETE_RECORDS)}
-    remade = {_order(span).topic for span in run.orders if _is(span, Function.DELETE_TOPIC)}
+    asked = {order_of(span).topic for span in run.orders if is_done(span, Function.DELETE_RECORDS)}
+    remade = {order_of(span).topic for span in run.orders if is_done(span, Function.DELETE_TOPIC)}
     return any(
         log.log_start_offset > 0 and log.tp.topic not in asked | remade
         for log in run.evidence.samples.logs
@@ -115,7 +105,7 @@ def _was_cut_by_retention(run: _Run) -> bool:
     )
 
 
-def _had_unclean_election(run: _Run) -> bool:
+def _had_unclean_election(run: Run) -> bool:
     before: dict[TopicPartition, PartitionSample] = {}
     for sample in run.evidence.samples.partitions:
         last = before.get(sample.tp)
@@ -127,12 +117,12 @@ def _had_unclean_election(run: _Run) -> bool:
     return False
 
 
-def _had_throttles(run: _Run) -> bool:
+def _had_throttles(run: Run) -> bool:
     set_names = {
         name
         for span in run.orders
-        if _is(span, Function.ALTER_CONFIGS)
-        for name, value in _order(span).configs
+        if is_done(span, Function.ALTER_CONFIGS)
+        for name, value in order_of(span).configs
         if value is not None
     }
     return bool(
@@ -140,11 +130,11 @@ def _had_throttles(run: _Run) -> bool:
     )
 
 
-def _was_rebalanced(run: _Run) -> bool:
+def _was_rebalanced(run: Run) -> bool:
     moves_us = sorted(
         span.end.at_us
         for span in run.orders
-        if _is(span, Function.MOVE) or _is(span, Function.REASSIGN)
+        if is_done(span, Function.MOVE) or is_done(span, Function.REASSIGN)
     )
     return any(
         last_us - first_us <= _WITHIN_US
@@ -152,17 +142,7 @@ def _was_rebalanced(run: _Run) -> bool:
     )
 
 
-def _had_bad_journal_disk(run: _Run) -> bool:
-    return any(
-        isinstance(action, Fault)
-        and isinstance(action.rule, DiskFault)
-        and action.rule.node == CONTROLLER_NODE
-        and run.hits.get(action.name)
-        for action in run.plan.actions
-    )
-
-
-def _had_orders_at_once(run: _Run) -> bool:
+def _had_orders_at_once(run: Run) -> bool:
     """Tell whether two orders of different kinds were under way at one moment."""
     begun = sorted(run.orders, key=lambda span: span.begin.at_us)
     return any(
@@ -171,45 +151,7 @@ def _had_orders_at_once(run: _Run) -> bool:
     )
 
 
-def _had_failing_move(run: _Run) -> bool:
-    return any(
-        _is(span, Function.MOVE) and _both_failed(run, _order(span), span.end.at_us)
-        for span in run.orders
-    )
-
-
-def _both_failed(run: _Run, move: Order, at_us: int) -> bool:
-    """Tell whether source and target of a move went offline before the replica was moved."""
-    samples = run.evidence.samples
-    tp = TopicPartition(move.topic, move.partition)
-    places = [
-        (sample.at_us, sample.log_dir)
-        for sample in samples.replicas
-        if (sample.broker, sample.tp) == (move.broker, tp)
-        and sample.role in {Role.LEADER, Role.FOLLOWER}
-    ]
-    source = next((path for since, path in reversed(places) if since <= at_us), None)
-    arrived_us = next(
-        (since for since, path in places if since > at_us and path == move.log_dir), None
-    )
-    failed_us = [
-        next((since for since in _offline_since(run, move.broker, path) if since >= at_us), None)
-        for path in (source, move.log_dir)
-    ]
-    if source in {None, move.log_dir} or None in failed_us:
-        return False
-    times = [each for each in failed_us if each is not None]
-    is_moved = arrived_us is not None and arrived_us < min(times)
-    return not is_moved and max(times) - min(times) <= _WITHIN_US
-
-
-def _offline_since(run: _Run, broker: int, path: str | None) -> Iterator[int]:
-    for sample in run.evidence.samples.log_dirs:
-        if (sample.broker, sample.path, sample.is_online) == (broker, path, False):
-            yield sample.at_us
-
-
-def _controller_ended(run: _Run) -> bool:
+def _controller_ended(run: Run) -> bool:
     orders_us = [span.begin.at_us for span in run.orders]
     return any(
         any(end_us - _WITHIN_US <= order_us <= end_us for order_us in orders_us)
@@ -218,14 +160,14 @@ def _controller_ended(run: _Run) -> bool:
     )
 
 
-def _ends_of_controller(run: _Run) -> Iterator[int]:
+def _ends_of_controller(run: Run) -> Iterator[int]:
     nodes = [each for each in run.evidence.samples.nodes if each.node == CONTROLLER_NODE]
     for before, after in pairwise(nodes):
         if not before.is_up and after.boot != before.boot:
             yield before.at_us
 
 
-def _is_a_log_dir_offline(run: _Run, at_us: int) -> bool:
+def _is_a_log_dir_offline(run: Run, at_us: int) -> bool:
     online: dict[tuple[int, str], bool] = {}
     for sample in run.evidence.samples.log_dirs:
         if sample.at_us <= at_us:
@@ -233,20 +175,20 @@ def _is_a_log_dir_offline(run: _Run, at_us: int) -> bool:
     return not all(online.values())
 
 
-def _had_journal_edits(run: _Run) -> bool:
+def _had_journal_edits(run: Run) -> bool:
     edits = [each for each in run.plan.actions if isinstance(each, EditJournal)]
     return bool(edits) and bool(run.evidence.samples.journal_edits_us)
 
 
-def _had_failing_offsets(run: _Run) -> bool:
+def _had_failing_offsets(run: Run) -> bool:
     return _was_coordinator_broken(run, CONSUMER_OFFSETS, lambda value: isinstance(value, Commit))
 
 
-def _had_failing_transactions(run: _Run) -> bool:
+def _had_failing_transactions(run: Run) -> bool:
     return _was_coordinator_broken(run, TRANSACTION_STATE, lambda value: isinstance(value, Txn))
 
 
-def _was_coordinator_broken(run: _Run, topic: str, is_asked: Callable[[object], bool]) -> bool:
+def _was_coordinator_broken(run: Run, topic: str, is_asked: Callable[[object], bool]) -> bool:
     """Tell whether a log dir with the topic's leader failed within a second of what was asked."""
     asked = [span for span in run.evidence.spans if is_asked(span.begin.value)]
     return any(
@@ -256,7 +198,7 @@ def _was_coordinator_broken(run: _Run, topic: str, is_asked: Callable[[object], 
     )
 
 
-def _failures_under_leaders(run: _Run, topic: str) -> Iterator[int]:
+def _failures_under_leaders(run: Run, topic: str) -> Iterator[int]:
     samples = run.evidence.samples
     places: dict[tuple[int, str], None] = {
         (sample.broker, sample.log_dir): None
@@ -268,7 +210,7 @@ def _failures_under_leaders(run: _Run, topic: str) -> Iterator[int]:
             yield sample.at_us
 
 
-def _had_request_faults(run: _Run) -> bool:
+def _had_request_faults(run: Run) -> bool:
     return any(
         isinstance(action, Fault)
         and isinstance(action.rule, RequestFault)
@@ -277,7 +219,7 @@ def _had_request_faults(run: _Run) -> bool:
     )
 
 
-def _had_late_failure(run: _Run) -> bool:
+def _had_late_failure(run: Run) -> bool:
     """Tell whether a log dir failed whose broker's words were late at some time."""
     late = {
         rule.source
@@ -290,55 +232,26 @@ def _had_late_failure(run: _Run) -> bool:
     )
 
 
-def _had_late_requests(run: _Run) -> bool:
+def _had_late_requests(run: Run) -> bool:
     """Tell whether the controller's words were late, in a run in which it was given orders."""
     links = late_links(run.plan.actions)
     is_late = any(rule.source == CONTROLLER_NODE and run.hits.get(name) for name, rule in links)
     return is_late and bool(run.orders)
 
 
-def _had_interrupted_move(run: _Run) -> bool:
-    """Tell whether the names of logs took long in a broker that was ordered to move one."""
-    slow = [
-        action.rule.node
-        for action in run.plan.actions
-        if isinstance(action, Fault)
-        and isinstance(action.rule, DiskFault)
-        and action.rule.operations in MOVING
-        and run.hits.get(action.name)
-    ]
-    moves = [span.begin.value for span in run.orders if span.begin.function is Function.MOVE]
-    return any(isinstance(each, Order) and broker_node(each.broker) in slow for each in moves)
-
-
-def _was_examined(run: _Run) -> bool:
+def _was_examined(run: Run) -> bool:
     return any(run.worked.get(one.name) for one in run.plan.workloads if one.kind == "examine")
 
 
-def _was_authorized(run: _Run) -> bool:
+def _was_authorized(run: Run) -> bool:
     return AUTHORIZER in run.plan.cluster.configs and _was_examined(run)
 
 
-def _had_lasting_deletion(run: _Run) -> bool:
-    """Tell whether a deletion took long, in a run in which what it waits for was slow."""
-    is_slow = any(
-        isinstance(action, Fault)
-        and isinstance(action.rule, DiskFault)
-        and action.rule.operations in DELETING
-        and run.hits.get(action.name)
-        for action in run.plan.actions
-    )
-    return is_slow and any(
-        _is(span, Function.DELETE_RECORDS) and span.end.at_us - span.begin.at_us >= _LASTS_US
-        for span in run.orders
-    )
-
-
-def _had_contenders(run: _Run) -> bool:
+def _had_contenders(run: Run) -> bool:
     return any(run.worked.get(one.name) for one in run.plan.workloads if one.kind == "contend")
 
 
-def _had_isr_changes(run: _Run) -> bool:
+def _had_isr_changes(run: Run) -> bool:
     """Tell whether an Isr changed soon after a controller began, or beside words that were late."""
     changes_us = list(_isr_changes(run))
     is_late = any(run.hits.get(name) for name, _ in late_links(run.plan.actions))
@@ -352,7 +265,7 @@ def _had_isr_changes(run: _Run) -> bool:
     )
 
 
-def _isr_changes(run: _Run) -> Iterator[int]:
+def _isr_changes(run: Run) -> Iterator[int]:
     before: dict[TopicPartition, PartitionSample] = {}
     for now in run.evidence.samples.partitions:
         last = before.get(now.tp)
@@ -361,7 +274,7 @@ def _isr_changes(run: _Run) -> Iterator[int]:
         before[now.tp] = now
 
 
-_MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
+_MET: Final[Mapping[Situation, Callable[[Run], bool]]] = {
     Situation.KEYED_RECORDS: _is_compacted,
     Situation.COMPRESSION: _is_compressed,
     Situation.OLD_CLIENTS: _served_old_clients,
@@ -369,9 +282,9 @@ _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.UNCLEAN_ELECTION: _had_unclean_election,
     Situation.THROTTLED_REPLICAS: _had_throttles,
     Situation.REBALANCE: _was_rebalanced,
-    Situation.CONTROLLER_DISK: _had_bad_journal_disk,
+    Situation.CONTROLLER_DISK: had_bad_journal_disk,
     Situation.ORDERS_AT_ONCE: _had_orders_at_once,
-    Situation.FAILING_MOVE: _had_failing_move,
+    Situation.FAILING_MOVE: had_failing_move,
     Situation.CONTROLLER_ENDS: _controller_ended,
     Situation.JOURNAL_EDITS: _had_journal_edits,
     Situation.GROUPS: _had_failing_offsets,
@@ -379,20 +292,11 @@ _MET: Final[Mapping[Situation, Callable[[_Run], bool]]] = {
     Situation.REQUEST_FAULTS: _had_request_faults,
     Situation.LATE_FAILURE: _had_late_failure,
     Situation.LATE_REQUESTS: _had_late_requests,
-    Situation.INTERRUPTED_MOVE: _had_interrupted_move,
+    Situation.INTERRUPTED_MOVE: had_interrupted_move,
     Situation.EXAMINED: _was_examined,
     Situation.AUTHORIZER: _was_authorized,
-    Situation.LASTING_DELETION: _had_lasting_deletion,
+    Situation.LASTING_DELETION: had_lasting_deletion,
     Situation.CONTENDERS: _had_contenders,
     Situation.ISR_CHANGES: _had_isr_changes,
+    Situation.RETURNING_LOG_DIRS: had_returning_log_dirs,
 }
-
-
-def _is(span: Span, function: Function) -> bool:
-    """Tell whether an order of this kind was carried out."""
-    return span.begin.function is function and span.end.kind is Kind.OK
-
-
-def _order(span: Span) -> Order:
-    assert isinstance(span.end.value, Order)
-    return span.end.value

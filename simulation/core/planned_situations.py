@@ -21,8 +21,10 @@ from protocol.faults.requests import RequestFault
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.actions import (
     Action,
+    AddPartitions,
     AlterConfigs,
     Clear,
+    CreateTopic,
     DeleteRecords,
     EditJournal,
     ElectLeaders,
@@ -32,6 +34,8 @@ from simulation.core.actions import (
     Pause,
     PowerCut,
     Reassign,
+    ReplaceLogDir,
+    RestartLogDir,
     Resume,
     Start,
     Step,
@@ -294,6 +298,21 @@ def _has_isr_changes(_plan: Plan, timed: list[TimedStep]) -> bool:
     return any(begin_ms <= at_ms <= end_ms for begin_ms, end_ms in spans for at_ms in ends_ms)
 
 
+def _has_returning_log_dirs(_plan: Plan, timed: list[TimedStep]) -> bool:
+    """Tell whether a log dir comes back, or is replaced, soon after somebody has logs made."""
+    made_ms = [
+        each.at_ms
+        for each in timed
+        if isinstance(each.action, CreateTopic | AddPartitions | Reassign)
+    ]
+    return any(
+        at_ms <= each.at_ms <= at_ms + WITHIN_MS
+        for each in timed
+        if isinstance(each.action, RestartLogDir | ReplaceLogDir)
+        for at_ms in made_ms
+    )
+
+
 def _without_controller(timed: list[TimedStep]) -> Iterator[tuple[int, int]]:
     for each in timed:
         if isinstance(each.action, (*_ENDS, Pause)) and each.action.node == CONTROLLER_NODE:
@@ -341,6 +360,7 @@ _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.LASTING_DELETION: _has_lasting_deletion,
     Situation.CONTENDERS: _has_contenders,
     Situation.ISR_CHANGES: _has_isr_changes,
+    Situation.RETURNING_LOG_DIRS: _has_returning_log_dirs,
 }
 
 

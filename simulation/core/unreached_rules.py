@@ -27,7 +27,6 @@ _RARE_CLEANING: Final = "Compaction seldom meets a transaction within seconds; t
 _REQUEST_FAULTS: Final = "Drawn plans have no faults of requests; a scenario and tests have them."
 _NO_METRICS_TOPIC: Final = "Simulated brokers write no metrics topic; tests of brokers do."
 _TOPICS_ARE_THERE: Final = "Plans make internal topics before their clients begin; tests do not."
-_NO_REBUILD_LIMIT: Final = "No drawn order replaces a log dir with a limit of its own; tests do."
 _SMALL_JOURNAL: Final = "Only a compacted journal has it, and drawn ones are short; tests compact."
 _NO_TAKEN_LOGS: Final = "Drawn plans take no log out of a log dir; scenarios of logs taken away do."
 _OLDER_LOGS: Final = "Only a log that older brokers wrote has such records; tests of this room do."
@@ -137,8 +136,7 @@ _OF_BROKERS: Final[Mapping[str, str]] = {
     "producers.ProducerStates.expire": _DAYS,
     "producers.ProducerStates.forget": _DAYS,
     "producers.ProducerStates.has_late_transaction": _TOLD,
-    "rebuild_throttle.RebuildThrottle.begin": _NO_REBUILD_LIMIT,
-    "rebuild_throttle.RebuildThrottle.view": _NO_REBUILD_LIMIT,
+    "rebuild_throttle.RebuildThrottle.view": _TOLD,
     "record_errors": _WRONG_CLIENTS,
     "regular_expressions": _CLASSIC_MEMBERS,
     "request_parts": _REQUEST_FAULTS,

@@ -125,7 +125,12 @@ async def _replace_log_dir(context: RunContext, action: do.ReplaceLogDir) -> Non
     path = context.path(broker, action.log_dir)
     if context.cluster.node(broker_node(broker)).state != "running":
         raise StepError(f"broker {broker} does not run")
-    await context.cluster.replace_log_dir(broker, path, accept_loss=action.accept_loss)
+    await context.cluster.replace_log_dir(
+        broker,
+        path,
+        accept_loss=action.accept_loss,
+        throttle_bytes_per_second=action.throttle_bytes_per_second,
+    )
     await context.forget_wrong_writers(broker, path)
 
 

@@ -157,10 +157,22 @@ class SimClusterInstance:
         request = RestartRequest(path=path)
         self._ask(broker, lambda broker_control: broker_control.restart_log_dir(request))
 
-    async def replace_log_dir(self, broker: int, path: str, *, accept_loss: bool) -> None:
+    async def replace_log_dir(
+        self,
+        broker: int,
+        path: str,
+        *,
+        accept_loss: bool,
+        throttle_bytes_per_second: int | None = None,
+    ) -> None:
         node = self.cluster.brokers[broker]
         if node.is_running:
-            request = ReplaceRequest(path=path, accept_loss=accept_loss, force=True)
+            request = ReplaceRequest(
+                path=path,
+                accept_loss=accept_loss,
+                force=True,
+                throttle_bytes_per_second=throttle_bytes_per_second,
+            )
             self._ask(broker, lambda broker_control: broker_control.replace_log_dir(request))
         else:
             node.drives[path].replace()

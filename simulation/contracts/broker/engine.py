@@ -26,6 +26,8 @@ from broker.engine.move.moves import Moves
 from broker.engine.replica import Replica
 from broker.engine.serve.offsets import Offsets
 from broker.engine.types import EpochAnswer
+from broker.storage.log_dir import LogDir
+from broker.storage.partition_log import PartitionLog
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import (
@@ -109,7 +111,7 @@ def leader_and_isr(
 
 @of_method(Leadership, "take_role")
 def take_role(
-    _: Leadership, replica: Replica, decision: LeaderAndIsrDecision
+    leadership: Leadership, replica: Replica, decision: LeaderAndIsrDecision
 ) -> Generator[None, None, Broken]:
     """A replica leads or follows in the leader epoch that it is told, and its move knows it."""
     yield
@@ -119,12 +121,28 @@ def take_role(
         return f"{replica.tp} leads {partition.is_leader} in {partition.leader_epoch}: {state}"
     if replica.is_stopped:
         return f"{replica.tp} is told its role, and counts as stopped"
+    if leads and leadership.state.rebuilds.quota_of(replica.tp) is not None:
+        return f"{replica.tp} leads, and is copied at a limit still"
     if not leads and (len(replica.written) or len(replica.replicated) or len(replica.deleted)):
         return f"{replica.tp} follows, and producers wait for it to lead"
     future = replica.future
     is_moving = future is not None and future.log is not None and not future.is_promoting
     if future is not None and is_moving and future.move.leader_epoch != state.leader_epoch:
         return f"{replica.tp} moves in leader epoch {future.move.leader_epoch}, told {state}"
+    return None
+
+
+@of_method(Logs, "host_new")
+def host_new(
+    _: Logs, tp: TopicPartition, topic_id: bytes, files: PartitionLog, log_dir: LogDir
+) -> Generator[None, Replica, Broken]:
+    """A log is hosted where it was made, on a log dir that has not failed since."""
+    was_online = log_dir.is_online
+    replica = yield
+    if not was_online or replica.log_dir != log_dir.path:
+        return f"{tp} is hosted in {replica.log_dir}, made in {log_dir.path}, online: {was_online}"
+    if replica.tp != tp or replica.topic_id != topic_id or replica.log.files is not files:
+        return f"{replica.tp} of {replica.topic_id.hex()} is hosted for {tp} of {topic_id.hex()}"
     return None
 
 

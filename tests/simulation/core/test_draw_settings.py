@@ -124,3 +124,12 @@ def test_who_is_away_is_missed_soon_where_isrs_are_to_change(seed: int) -> None:
     assert cluster.log_dirs >= 2
     assert int(cluster.configs["replica.lag.time.max.ms"]) <= 1_500
     assert all(len(replicas) >= 2 for replicas in cluster.topics[0].assignment)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_replicas_lie_in_the_first_of_several_log_dirs_where_those_are_to_return(seed: int) -> None:
+    cluster = drawn(seed, Situation.RETURNING_LOG_DIRS).cluster
+    assert cluster.log_dirs >= 2
+    assert cluster.session_timeout_ms <= 1_000
+    assert cluster.topics[0].log_dir == "d1"
+    assert all(len(replicas) >= 2 for replicas in cluster.topics[0].assignment)

@@ -29,6 +29,7 @@ WITH_LANES = (
     Situation.INTERRUPTED_MOVE,
     Situation.LASTING_DELETION,
     Situation.ISR_CHANGES,
+    Situation.RETURNING_LOG_DIRS,
 )
 
 

@@ -48,20 +48,6 @@ cluster: {topics: [{name: orders}]}
 steps:
   - fault: {id: l, mode: latency, from: broker-1, to: broker-2, both_ways: false, latency_ms: 500}
 """
-SLOW_NOTES = """
-name: p
-shows: x.
-cluster: {topics: [{name: orders}]}
-steps:
-  - {fault: {id: slow, broker: 1, mode: slow, delay_ms: 500, operations: [write]}}
-"""
-SLOW_NAMES = """
-name: p
-shows: x.
-cluster: {log_dirs: 3, topics: [{name: orders}]}
-steps:
-  - {fault: {id: slow, broker: 1, mode: slow, delay_ms: 500, operations: [rename, remove]}}
-"""
 
 
 def met(story: Story, plan: Plan = NOTHING) -> tuple[Situation, ...]:
@@ -142,30 +128,6 @@ def test_orders_of_two_kinds_that_overlap_come_at_once() -> None:
     assert met(story) == (Situation.ORDERS_AT_ONCE,)
 
 
-def failing_move(*failed: tuple[float, str], arrived_s: float | None = None) -> Story:
-    story = Story()
-    story.replica(1, Role.LEADER, log_dir="d1")
-    story.at(1).order(Function.MOVE, Order(*TP, broker=1, log_dir="d2"))
-    if arrived_s is not None:
-        story.at(arrived_s).replica(1, Role.LEADER, log_dir="d2")
-    for at_s, path in failed:
-        story.samples.log_dirs.append(LogDirSample(int(at_s * SECOND_US), 1, path, is_online=False))
-    return story
-
-
-@pytest.mark.parametrize(
-    ("story", "is_met"),
-    [
-        (failing_move((2, "d1"), (3, "d2")), True),
-        (failing_move((2, "d1"), (5, "d2")), False),
-        (failing_move((2, "d1")), False),
-        (failing_move((2, "d1"), (3, "d2"), arrived_s=1.5), False),
-    ],
-)
-def test_a_move_fails_at_both_ends_before_it_is_over(story: Story, is_met: bool) -> None:
-    assert (Situation.FAILING_MOVE in met(story)) == is_met
-
-
 @pytest.mark.parametrize(
     ("order_s", "is_online", "is_met"), [(4, False, True), (1, False, False), (4, True, False)]
 )
@@ -232,35 +194,12 @@ def test_requests_were_late_where_the_link_was_slow_and_orders_were_given(hits: 
     assert (Situation.LATE_REQUESTS in found) == bool(hits)
 
 
-@pytest.mark.parametrize(("hits", "broker"), [(1, 1), (0, 1), (1, 2)])
-def test_a_move_was_slow_where_names_took_long_in_its_broker(hits: int, broker: int) -> None:
-    plan = parse_plan(SLOW_NAMES, source="p")
-    story = Story().at(1)
-    story.order(Function.MOVE, Order(*TP, broker=broker, log_dir="d2"))
-    found = met_situations(plan, story.evidence, {}, {"slow": hits})
-    assert (Situation.INTERRUPTED_MOVE in found) == (hits == broker == 1)
-
-
 def test_an_examiner_counts_where_it_carried_cases_out_and_so_does_the_authorizer() -> None:
     plan = parse_plan(EXAMINED, source="p")
     evidence = Story().evidence
     assert met_situations(plan, evidence, {"examiner": 0}, {}) == ()
     found = met_situations(plan, evidence, {"examiner": 1}, {})
     assert found == (Situation.EXAMINED, Situation.AUTHORIZER)
-
-
-@pytest.mark.parametrize(("hits", "lasts_ms"), [(1, 30), (0, 30), (1, 10)])
-def test_a_deletion_lasts_that_is_answered_late_beside_a_slow_disk(
-    hits: int, lasts_ms: int
-) -> None:
-    plan = parse_plan(SLOW_NOTES, source="p")
-    story = Story().at(1)
-    order = Order(*TP, broker=1, offset=5)
-    deletion = story.history.begin("admin", Function.DELETE_RECORDS, order)
-    story.at(1 + lasts_ms / 1000)
-    deletion.ok(order)
-    found = met_situations(plan, story.evidence, {}, {"slow": hits})
-    assert (Situation.LASTING_DELETION in found) == (hits == 1 and lasts_ms == 30)
 
 
 def test_contenders_count_where_they_were_answered() -> None:

@@ -68,6 +68,8 @@ LATE_WORDS = (
     "fault: {id: late, mode: latency, from: broker-1, to: broker-2, both_ways: false, "
     "latency_ms: 500}"
 )
+RESTART_LOG_DIR = "restart_log_dir: {broker: 1, log_dir: d1}"
+REPLACE_LOG_DIR = "replace_log_dir: {broker: 1, log_dir: d1}"
 FAILING_DISK = "fault: {id: dead, broker: 1, mode: eio}"
 COORDINATOR = """
 name: p
@@ -216,3 +218,24 @@ def test_a_broker_ends_while_words_are_late_or_nobody_decides(
 ) -> None:
     found = planned(ISR_CHANGES, AWAY=away, FIRST=first, SECOND=second)
     assert (Situation.ISR_CHANGES in found) is is_planned
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "is_planned"),
+    [
+        ("reassign: {of: orders-0, to: [1, 2]}", RESTART_LOG_DIR, True),
+        ("create_topic: {name: other}", RESTART_LOG_DIR, True),
+        (
+            "add_partitions: {topic: orders, to: 4}",
+            RESTART_LOG_DIR.replace("restart", "replace"),
+            True,
+        ),
+        ("kill: broker-1", RESTART_LOG_DIR, False),
+        (RESTART_LOG_DIR, "reassign: {of: orders-0, to: [1, 2]}", False),
+    ],
+)
+def test_a_log_dir_returns_soon_after_logs_were_made(
+    first: str, second: str, *, is_planned: bool
+) -> None:
+    found = planned(ISR_CHANGES, AWAY="kill: broker-2", FIRST=first, SECOND=second)
+    assert (Situation.RETURNING_LOG_DIRS in found) is is_planned

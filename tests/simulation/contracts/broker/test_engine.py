@@ -27,6 +27,7 @@ from simulation.core.plan import Plan
 from simulation.simulated_run import Options, SimulatedRun, simulate
 from tests.simulation.contracts.wrong_rules import answers, plant, wrong_once
 
+HOST_NEW: Final = Logs.host_new
 RESTART: Final = Logs.restart_at
 DROP: Final = Moves.drop
 UPDATE: Final = Leadership.update_metadata
@@ -54,6 +55,17 @@ async def forgets_where_leaders_are(leadership: Any, request: LeaderAndIsrReques
 def stays_stopped(leadership: Any, replica: Replica, decision: Any) -> None:
     TAKE_ROLE(leadership, replica, decision)
     replica.is_stopped = True
+
+
+def is_copied_at_a_limit(leadership: Any, replica: Replica, decision: Any) -> None:
+    TAKE_ROLE(leadership, replica, decision)
+    leadership.state.rebuilds.begin(replica.log_dir, [replica.tp], 1)
+
+
+def hosts_another_topic(logs: Any, *made: Any) -> Replica:
+    replica = HOST_NEW(logs, *made)
+    replica.topic_id = b"another topic id"
+    return replica
 
 
 def drops_its_future_log(moves: Any, replica: Replica) -> None:
@@ -95,6 +107,8 @@ WRONG_RULES: Final[list[tuple[str, Callable[..., object], str]]] = [
     ("Leadership.leader_and_isr", forgets_where_leaders_are, LEADER_FAILS),
     ("Failures.on_log_dir_failed", answers(None), LEADER_FAILS),
     ("Leadership.take_role", stays_stopped, LEADER_FAILS),
+    ("Leadership.take_role", is_copied_at_a_limit, LEADER_FAILS),
+    ("Logs.host_new", hosts_another_topic, LEADER_FAILS),
     ("Moves.on_leader_epoch", answers(None), KNOWS_LESS),
     ("Moves.drop", drops_its_future_log, SOURCE_FAILS),
     ("Moves.abandon", answers(None), "move-is-cancelled-by-an-order-to-stay"),
