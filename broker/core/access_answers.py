@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from broker.core.access import Access
+from broker.core.metadata_answer import by_ids
 from protocol.acls.model import AclOperation as Op
 from protocol.acls.model import AclResourceType as Kind
 from protocol.errors import ErrorCode
@@ -25,6 +26,7 @@ Amend = Callable[[Access, Any, Any], None]
 
 
 def _metadata(access: Access, request: Any, response: Any) -> None:
+    request = by_ids(request)
     named = {topic.name for topic in request.topics or () if topic.name}
     ids = {bytes(topic.topic_id) for topic in request.topics or () if not topic.name}
     failed = ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from broker.core.access import Access
 from broker.core.append import is_transactional
-from broker.core.metadata_answer import check_names
+from broker.core.metadata_answer import by_ids, check_names
 from protocol.acls.model import AclOperation as Op
 from protocol.acls.model import AclResourceType as Kind
 from protocol.configs.types import ResourceType
@@ -266,11 +266,11 @@ def _configs(operation: Op) -> Rule:
 def _metadata(access: Access, request: Any, version: int) -> Ruling:
     """Need topics that are named; of all topics the answer leaves out what may not be told."""
     check_names(request, version)
+    request = by_ids(request)
     if request.topics is None or (version == 0 and not request.topics):
         return Ruling(request)
     creates = request.allow_auto_topic_creation and access.creates_topics
-    if creates and access.may_cluster(Op.CREATE, logs=False):
-        creates = False  # It may create all.
+    creates = creates and not access.may_cluster(Op.CREATE, logs=False)  # Who may creates all.
 
     def may(topic: Any) -> bool:
         if topic.name is None:

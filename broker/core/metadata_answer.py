@@ -50,6 +50,17 @@ def check_names(request: MetadataRequest, version: int) -> None:
             raise KafkaError(ErrorCode.INVALID_REQUEST, f"Metadata v{version} takes names only.")
 
 
+def by_ids(request: MetadataRequest) -> MetadataRequest:
+    """Return what counts of a request: where one topic has an id, ids alone.
+
+    Source: KafkaApis.scala handleTopicMetadataRequest.
+    """
+    topics = [topic for topic in request.topics or () if bytes(topic.topic_id) != ZERO_UUID]
+    if not topics:
+        return request
+    return replace(request, topics=[replace(topic, name=None) for topic in topics])
+
+
 class MetadataAnswers:
     """The answers of one broker. One per image; rows it returns are shared: never change them."""
 

@@ -8,7 +8,7 @@ Versions: 0-13; the code at the top of v13, which sends a client back to its boo
 from __future__ import annotations
 
 from broker.context import Context
-from broker.core.metadata_answer import check_names
+from broker.core.metadata_answer import by_ids, check_names
 from broker.handlers import Client, handles_client
 from protocol.errors import KafkaError
 from protocol.messages.metadata import (
@@ -40,6 +40,7 @@ async def handle(
 ) -> MetadataResponse:
     """Answer from the metadata at hand; start creating unknown topics where that is wanted."""
     check_names(request, version)
+    request = by_ids(request)
     creating: list[str] = []
     if request.allow_auto_topic_creation and context.config.auto_create_topics_enable:
         creating = context.metadata_answers.unknown_topics(request)

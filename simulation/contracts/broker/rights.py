@@ -148,10 +148,12 @@ def _named(row: Any, key_kind: Kind, metadata: MetadataImage) -> _About | None:
         return _KINDS.get(row.resource_type), row.resource_name
     if hasattr(row, "key"):
         return key_kind, row.key
+    return _by_id(row, metadata)
+
+
+def _by_id(row: Any, metadata: MetadataImage) -> _About | None:
     topic_id = bytes(getattr(row, "topic_id", ZERO_UUID))
-    if topic_id != ZERO_UUID:
-        return Kind.TOPIC, metadata.topic_name(topic_id) or ""
-    return None
+    return None if topic_id == ZERO_UUID else (Kind.TOPIC, metadata.topic_name(topic_id) or "")
 
 
 @of_method(Dispatcher, "_completed")
@@ -206,7 +208,16 @@ def _may_not_be_made(api: str, asked: _Asked, access: Access, name: str) -> bool
 
 
 def _asked_for(api: str, request: Any, key_kind: Kind, metadata: MetadataImage) -> Iterator[_About]:
-    """Give what a request names, but for topics of which no partition is named."""
+    """Give what a request names, but for topics of which no partition is named.
+
+    Metadata's names count for nothing where one of its topics has an id.
+    """
+    if api == "Metadata":
+        topics = cast("list[Any]", request.topics or [])
+        with_ids = [about for topic in topics if (about := _by_id(topic, metadata)) is not None]
+        if with_ids:
+            yield from (about for about in with_ids if about[1])
+            return
     for each in fields(request):
         value = getattr(request, each.name)
         for row in cast("list[Any]", value) if isinstance(value, list | tuple) else ():

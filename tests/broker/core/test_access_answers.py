@@ -105,6 +105,24 @@ async def test_the_id_of_a_topic_does_not_give_its_name_away():
     assert (topic.name, topic.error_code, bytes(topic.topic_id)) == (None, FAILED, SECRET_ID)
 
 
+@pytest.mark.parametrize("name", ["orders", "secret"])
+async def test_a_name_beside_the_id_of_a_topic_counts_for_nothing(name: str) -> None:
+    """Whether it may be told: the id decides, and one that no topic has is told so to everybody."""
+    for topic_id, told in (
+        (SECRET_ID, (None, FAILED)),
+        (b"\xff" * 16, (None, ErrorCode.UNKNOWN_TOPIC_ID)),
+    ):
+        request = MetadataRequest(
+            topics=[
+                MetadataRequestTopic(name=name, topic_id=topic_id),
+                MetadataRequestTopic(name="orders"),
+            ]
+        )
+        (topic,) = (await secured(DESCRIBES_ORDERS).ask(request, 12, peer=ALICE)).topics
+        assert (topic.name, topic.error_code) == told
+        assert bytes(topic.topic_id) == topic_id
+
+
 async def test_an_unknown_topic_is_made_only_for_those_who_may_create_it():
     request = MetadataRequest(
         topics=[MetadataRequestTopic(name="new")], allow_auto_topic_creation=True

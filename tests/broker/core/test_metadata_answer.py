@@ -8,6 +8,7 @@ from broker.core.metadata_answer import (
     CLUSTER_OPERATIONS,
     TOPIC_OPERATIONS,
     MetadataAnswers,
+    by_ids,
     check_names,
 )
 from broker.core.metadata_image import MetadataImage
@@ -59,6 +60,13 @@ def by_id(*ids: bytes) -> MetadataRequest:
     asked = by_name()
     asked.topics = [MetadataRequestTopic(topic_id=topic_id, name=None) for topic_id in ids]
     return asked
+
+
+def test_where_one_topic_has_an_id_ids_alone_count() -> None:
+    asked = by_name("orders", "u")
+    assert by_ids(asked) is asked
+    asked.topics = [*(asked.topics or ()), MetadataRequestTopic(topic_id=ID, name="u")]
+    assert by_ids(asked) == by_id(ID)
 
 
 def all_topics() -> MetadataRequest:

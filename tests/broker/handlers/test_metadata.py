@@ -50,6 +50,13 @@ async def test_a_topic_that_is_merely_mentioned_is_created(broker: FakeBroker):
     assert [t.error_code for t in response.topics] == [0, ErrorCode.LEADER_NOT_AVAILABLE]
 
 
+async def test_names_beside_an_id_count_for_nothing(broker: FakeBroker):
+    asked = [MetadataRequestTopic(name="new", topic_id=TOPIC_ID), MetadataRequestTopic(name="u")]
+    request = MetadataRequest(topics=asked, allow_auto_topic_creation=True)
+    (topic,) = (await broker.ask(request, 12)).topics
+    assert (topic.name, topic.topic_id, broker.auto_topics.names) == ("orders", TOPIC_ID, [])
+
+
 async def test_nothing_is_created_when_the_client_does_not_want_it(broker: FakeBroker):
     response = await broker.ask(metadata("new", create=False), 9)
     assert broker.auto_topics.names == []

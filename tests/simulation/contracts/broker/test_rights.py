@@ -25,13 +25,19 @@ from protocol.acls.model import (
 )
 from protocol.apis import BY_NAME
 from protocol.errors import ErrorCode
-from protocol.ids import BrokerId
+from protocol.ids import ZERO_UUID, BrokerId
 from protocol.messages.groups import (
     DescribedGroup,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
     HeartbeatRequest,
     HeartbeatResponse,
+)
+from protocol.messages.metadata import (
+    MetadataRequest,
+    MetadataRequestTopic,
+    MetadataResponse,
+    MetadataResponseTopic,
 )
 from protocol.messages.transactions import (
     AddPartitionsToTxnPartitionResult,
@@ -79,6 +85,32 @@ def _told_of_groups(**codes: ErrorCode) -> list[str]:
         "Dispatcher._completed",
         lambda: Dispatcher._completed(DISPATCHER, asked, access, Ruling(request), None),
     )
+
+
+LAST_ID: Final = b"\xff" * 16
+
+
+@pytest.mark.parametrize(
+    ("topic_id", "told"), [(LAST_ID, []), (ZERO_UUID, ["tells nothing of"])], ids=["id", "none"]
+)
+def test_names_beside_an_id_count_for_nothing_in_metadata(topic_id: bytes, told: list[str]) -> None:
+    asker = Asker("User:ann", "127.0.0.1", "Metadata")
+    access = Access(
+        _authorizer(), asker, metadata=METADATA, creates_topics=False, told=lambda _: None
+    )
+    request = MetadataRequest(topics=[MetadataRequestTopic(topic_id=topic_id, name="other")])
+    code = ErrorCode.UNKNOWN_TOPIC_ID
+    answer = MetadataResponse(
+        topics=[MetadataResponseTopic(error_code=code, name=None, topic_id=LAST_ID)]
+    )
+    asked = _asked("Metadata", request)
+    texts = told_of(
+        answers(answer),
+        "Dispatcher._completed",
+        lambda: Dispatcher._completed(DISPATCHER, asked, access, Ruling(request), None),
+    )
+    assert len(texts) == len(told)
+    assert all(part in text for part, text in zip(told, texts, strict=True))
 
 
 def test_who_may_is_answered_and_who_may_not_is_refused() -> None:
