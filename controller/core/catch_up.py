@@ -221,7 +221,7 @@ def _newer_leaderships(
         own = [claim for claim in told if claim.topic_id in (topic_id, ZERO_UUID)]
         is_late = step.run.hearing_is_over
         is_led = is_late and step.state.is_replica_online(tp, partition.leader)
-        newer = _above(partition, own) if is_led else _newer(partition, own, reports)
+        newer = _above(partition, own) if is_led else _newer(step, partition, own, reports)
         if newer != partition and newer.isr:
             is_away = is_late and not step.state.is_replica_online(tp, newer.leader)
             changed[tp] = replace(newer, leader=NO_LEADER) if is_away else newer
@@ -246,7 +246,7 @@ def _without_who_has_no_log(
         isr = tuple(
             member
             for member in partition.isr
-            if member in holders or not _has_told(reports, member)
+            if member in holders or not _has_told(step, reports, member)
         )
         if partition.has_leadership and isr and isr != tuple(partition.isr):
             leader = partition.leader if partition.leader in isr else NO_LEADER
@@ -269,19 +269,22 @@ def _gone_since(
     found: dict[TopicPartition, Partition] = {}
     for tp in step.state.partitions():
         partition = step.state.partition(tp)
-        are_heard = all(_has_told(reports, replica) for replica in partition.replicas)
+        are_heard = all(_has_told(step, reports, replica) for replica in partition.replicas)
         if partition.has_leadership and tp not in claims and are_heard:
             epoch = partition.leader_epoch + lost * _LEADER_EPOCHS_MAX
             found[tp] = replace(partition, leader_epoch=epoch)
     return found
 
 
-def _has_told(reports: Reports, broker_id: int) -> bool:
-    """Tell whether a broker has said which replicas it has."""
-    return broker_id in reports and reports[broker_id].topics is not None
+def _has_told(step: Step, reports: Reports, broker_id: int) -> bool:
+    """Tell whether a broker has said of all its log dirs which replicas are there."""
+    is_whole = broker_id not in step.run.untold
+    return is_whole and broker_id in reports and reports[broker_id].topics is not None
 
 
-def _newer(partition: Partition, claims: Sequence[Claim], reports: Reports) -> Partition:
+def _newer(
+    step: Step, partition: Partition, claims: Sequence[Claim], reports: Reports
+) -> Partition:
     """Return the leadership that a leader, or else the longest log, gives a partition.
 
     A follower knows the epoch but not the last Isr: only the leader of the newest epoch does. Logs
@@ -292,7 +295,7 @@ def _newer(partition: Partition, claims: Sequence[Claim], reports: Reports) -> P
     newest = max(warm, key=lambda claim: (claim.age, claim.is_leaders), default=None)
     logs = {claim.broker_id: claim.replica for claim in claims}
     is_sure = newest is not None and newest.is_leaders
-    is_told = all(_has_told(reports, replica) for replica in partition.replicas)
+    is_told = all(_has_told(step, reports, replica) for replica in partition.replicas)
     if not is_sure and is_told and any(replica in logs for replica in partition.replicas):
         return _longest(partition, logs)
     if newest is None or newest.age <= (partition.leader_epoch, partition.partition_epoch):

@@ -14,6 +14,7 @@ from controller.core.records import ProducerIdsAllocated
 from controller.core.step import Step
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.journal import JournalReport, is_other_journal, report_of
+from protocol.messages.lifecycle import BrokerHeartbeatRequest
 
 PRODUCER_IDS_GAP: Final = 1_000_000_000
 """Left out once when a broker cannot be asked which blocks it has: a million blocks."""
@@ -29,8 +30,23 @@ def note_report(step: Step, broker_id: int, request: Any) -> None:
     if report.topics is None and before is not None and step.run.hearing is not None:
         report.topics = before.topics
     step.run.reports[broker_id] = report
+    if _has_offline_log_dir(step, broker_id, request):
+        step.run.untold[broker_id] = None
+    else:
+        step.run.untold.pop(broker_id, None)
     if step.run.hearing is None:
         catch_up.raise_above(step, (report,))
+
+
+def _has_offline_log_dir(step: Step, broker_id: int, request: Any) -> bool:
+    """Tell whether a broker runs without one of its log dirs, as far as it can be known.
+
+    Who registers names those that are online; a disk that was replaced has another id.
+    """
+    if isinstance(request, BrokerHeartbeatRequest):
+        return bool(request.offline_log_dirs)
+    known = step.state.brokers.get(broker_id)
+    return known is not None and len(request.log_dirs) < len(known.log_dirs)
 
 
 def check_journal(step: Step, broker_id: int, request: Any) -> None:

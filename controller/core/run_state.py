@@ -124,6 +124,8 @@ class RunState:
     """None: it is over."""
     reports: dict[int, JournalReport] = field(default_factory=dict[int, JournalReport])
     """Broker id -> the last it reported of the journal since the start."""
+    untold: dict[int, None] = field(default_factory=dict[int, None])
+    """Brokers of them with a log dir that is offline: nobody tells which replicas are in it."""
     unheard_configs: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
     """Broker id -> topic or row that changed -> the sequence that told it so, not answered yet.
 

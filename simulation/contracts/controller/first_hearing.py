@@ -5,7 +5,7 @@ Kafka has no such case: its journal is replicated.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from typing import Any, NamedTuple
 
 from controller.core import catch_up, hearing, unknown_replicas
@@ -152,10 +152,15 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
     epochs = {tp: one.leader_epoch for tp, one, _ in partitions(step.state)}
     ids = {name: topic.topic_id for name, topic in step.state.topics.items()}
     claims = list(_claims(reports))
-    gone = [] if step.run.hearing_is_over else _gone(step.state, reports)
+    telling = {
+        broker_id: None
+        for broker_id, report in reports.items()
+        if report.topics is not None and broker_id not in step.run.untold
+    }
+    gone = [] if step.run.hearing_is_over else _gone(step.state, reports, telling)
     yield
     for tp, one, _ in partitions(step.state):
-        if one.leader_epoch > NO_EPOCH and (empty := _without_log(one, tp, reports)):
+        if one.leader_epoch > NO_EPOCH and (empty := _without_log(one, tp, reports, telling)):
             return f"{empty} may be elected for {tp}, and have no log of it"
     for tp in gone:
         one = step.state.find(tp)
@@ -176,24 +181,26 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
     return None
 
 
-def _gone(state: ClusterState, reports: Reports) -> list[TopicPartition]:
-    """Return what had a leader, and none of its replicas tells of."""
+def _gone(state: ClusterState, reports: Reports, telling: Collection[int]) -> list[TopicPartition]:
+    """Return what had a leader, and none of its replicas tells of; all ``telling`` told."""
     told = [tp for tp, _, _ in _claims(reports)]
-    telling = {broker_id for broker_id, report in reports.items() if report.topics is not None}
     return [
         tp
         for tp, one, _ in partitions(state)
-        if one.leader_epoch > NO_EPOCH and tp not in told and set(one.replicas) <= telling
+        if one.leader_epoch > NO_EPOCH
+        and tp not in told
+        and all(each in telling for each in one.replicas)
     ]
 
 
-def _without_log(one: Partition, tp: TopicPartition, reports: Reports) -> list[int]:
+def _without_log(
+    one: Partition, tp: TopicPartition, reports: Reports, telling: Collection[int]
+) -> list[int]:
     """Return members of the Isr that tell of no such replica, where there are other ones."""
     found = [
         member
         for member in one.isr
-        if member in reports
-        and reports[member].topics is not None
+        if member in telling
         and tp not in [each for each, _, _ in _claims({member: reports[member]})]
     ]
     return found if len(found) < len(one.isr) else []

@@ -198,6 +198,20 @@ def test_who_has_no_log_any_more_has_told_so() -> None:
     assert (after.leader, after.leader_epoch, after.isr) == (NO_LEADER, 7, (3,))
 
 
+@pytest.mark.parametrize("is_told", [True, False])
+def test_what_lies_in_a_log_dir_that_is_offline_nobody_tells(*, is_told: bool) -> None:
+    """Broker 1 was alone in the Isr: without its log what it had acknowledged would be gone."""
+    cluster = cluster_of(*topic_records("clicks", [partition(1, (4, 7), (1,))]))
+    if not is_told:
+        cluster.machine.run.untold[1] = None
+    reports = {
+        1: JournalReport(journal_id=JOURNAL, topics=[]),
+        2: JournalReport(journal_id=JOURNAL, topics=[reported("clicks", cold(4, 80))]),
+    }
+    learned(cluster, reports)
+    assert cluster.partition("clicks-0").isr == ((2,) if is_told else (1,))
+
+
 def _of_three() -> Partition:
     return partition(1, (4, 7), (1, 2, 3), replicas=(1, 2, 3))
 

@@ -82,6 +82,27 @@ def test_a_block_that_a_heartbeat_tells_of_is_given_to_nobody_else() -> None:
     assert PRODUCER_IDS_GAP % 1000 == 0
 
 
+def test_a_broker_with_a_log_dir_that_is_offline_does_not_tell_what_is_in_it() -> None:
+    cluster = three_brokers()
+    untold = cluster.machine.run.untold
+    report = JournalReport(journal_id=cluster.state.journal_id)
+    request = heartbeat(cluster.state, 2, report)
+    request.offline_log_dirs = [log_dir(2, 1)]
+    cluster.ask(request, 2)
+    assert list(untold) == [2]
+    cluster.ask(heartbeat(cluster.state, 2, report), 2)
+    assert not untold
+
+    late = registration(3, report)
+    late.log_dirs = [log_dir(3, 1)]
+    cluster.ask(late, 3)
+    assert list(untold) == [3]
+    late.incarnation_id = bytes([10]) * 16
+    late.log_dirs = [log_dir(3, 1), log_dir(3, 7)]  # the other disk was replaced
+    cluster.ask(late, 3)
+    assert not untold
+
+
 def test_a_broker_that_comes_late_is_learned_from_and_a_leader_that_is_live_stays() -> None:
     cluster = three_brokers()
     cluster.create("orders", [1, 2])
