@@ -7,11 +7,11 @@ Brokers tell what they have heard of it. Nothing of theirs is deleted; what cann
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from controller.core.journal_records import BrokerEpochsRaised
+from controller.core.journal_records import BrokerEpochsRaised, DecisionsLost
 from controller.core.partition_moves import write_leaderships
 from controller.core.reassignment_records import AssignmentChanged, RemovalsConfirmed
 from controller.core.records import (
@@ -122,10 +122,9 @@ def go_above(step: Step, newer: Reports) -> None:
         begin_epoch_above(step, newer)
 
 
-def _begin_epoch(step: Step, reports: Iterable[JournalReport]) -> None:
+def _begin_epoch(step: Step, heard: Collection[JournalReport]) -> None:
     """Begin a controller epoch above every one that the journal, or a broker, has heard of."""
     state = step.state
-    heard = list(reports)
     epoch = max([state.controller_epoch, *(report.controller_epoch for report in heard)]) + 1
     number = max([state.journal_number, *(report.journal_number for report in heard)])
     step.change(ControllerStarted(step.settings.cluster_id, epoch, number))
@@ -133,17 +132,19 @@ def _begin_epoch(step: Step, reports: Iterable[JournalReport]) -> None:
 
 
 def _say(step: Step, newer: Reports) -> None:
-    """Have it logged what brokers know that the journal does not."""
+    """Have it logged, and remembered, what brokers know that the journal does not."""
     state = step.state
     for broker_id, report in newer.items():
         if is_other_journal(report, state.journal_id):
             step.warn(f"broker {broker_id} has data of another journal; that was accepted")
             continue
+        if (shared := _shared_number(state, report)) > state.lost_after:
+            step.change(DecisionsLost(shared))
         step.warn(
-            f"the journal is behind: it lacks what came after decision "
-            f"{_shared_number(state, report)}, and broker {broker_id} has heard of decision "
-            f"{report.journal_number} of controller epoch {report.controller_epoch}; it was "
-            "restored from a copy, or its end is damaged. What is newer is learned from brokers"
+            f"the journal is behind: it lacks what came after decision {shared}, and broker "
+            f"{broker_id} has heard of decision {report.journal_number} of controller epoch "
+            f"{report.controller_epoch}; it was restored from a copy, or its end is damaged. What "
+            "is newer is learned from brokers"
         )
 
 

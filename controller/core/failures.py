@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from controller.core import deletion, reassignment, removals, unknown_replicas
+from controller.core import deletion, older_topics, reassignment, removals, unknown_replicas
 from controller.core.events import RequestAnswered
 from controller.core.partition_moves import elect_leaderless, move_partitions, raise_leader_epochs
 from controller.core.phases import PartitionPhase, ReplicaPhase
@@ -122,6 +122,7 @@ def leader_and_isr_answered(step: Step, event: RequestAnswered) -> None:
         step.warn(f"broker {event.broker_id} refused LeaderAndIsr: code {response.error_code}")
         return
     _note_still_offline(step, event)
+    older_topics.tell_as_new(step, event)
     newly_offline, online = _learn(step, event)
     moved_count = 0
     if newly_offline:

@@ -34,6 +34,17 @@ class EpochsRecalled:
 
 
 @dataclass(frozen=True, slots=True)
+class DecisionsLost:
+    """A broker has heard of decisions that the journal does not have, behind this one."""
+
+    after: int
+
+    def apply(self, state: ClusterState) -> None:
+        """Move on."""
+        state.lost_after = max(state.lost_after, self.after)
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerEpochsRaised:
     """Broker epochs below this one may belong to registrations that the journal does not know."""
 

@@ -18,6 +18,7 @@ from controller.core.config_records import (
 from controller.core.hosting import add_partitions, drop, unhost
 from controller.core.journal_records import (
     BrokerEpochsRaised,
+    DecisionsLost,
     EpochsRecalled,
     JournalBegun,
     UnknownReplicasReported,
@@ -200,12 +201,19 @@ class TopicCreated:
     topic_id: bytes
     configs: dict[str, str]
     assignment: tuple[tuple[int, ...], ...]
+    decision: int = 0
+    """As ``Topic.decision``."""
 
     def apply(self, state: ClusterState) -> None:
         """Add it."""
         assert self.name not in state.topics
         assert self.topic_id not in state.topic_names
-        topic = Topic(name=self.name, topic_id=self.topic_id, configs=dict(self.configs))
+        topic = Topic(
+            name=self.name,
+            topic_id=self.topic_id,
+            configs=dict(self.configs),
+            decision=self.decision,
+        )
         state.topics[self.name] = topic
         state.topic_names[self.topic_id] = self.name
         add_partitions(state, self.name, self.assignment)
@@ -315,6 +323,7 @@ RECORD_CLASSES: Final[tuple[type[Record], ...]] = (
     ControllerStarted,
     JournalBegun,
     EpochsRecalled,
+    DecisionsLost,
     BrokerEpochsRaised,
     UnknownReplicasReported,
     BrokerRegistered,

@@ -131,6 +131,10 @@ class RunState:
 
     ``NOT_SENT``: it was away.
     """
+    told_as_new: dict[tuple[int, int, TopicPartition], None] = field(
+        default_factory=dict[tuple[int, int, TopicPartition], None]
+    )
+    """Broker id, its epoch, and what it refused in that for the log of an older topic."""
     unlearned: dict[int, None] = field(default_factory=dict[int, None])
     """Fenced brokers that heard of what the journal lacks and have not told their replicas yet."""
     hearing_is_over: bool = False

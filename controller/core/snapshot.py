@@ -11,6 +11,7 @@ from controller.core.acl_records import AclsCreated
 from controller.core.config_records import BrokerConfigsChanged, GroupConfigsChanged
 from controller.core.journal_records import (
     BrokerEpochsRaised,
+    DecisionsLost,
     EpochsRecalled,
     JournalBegun,
     UnknownReplicasReported,
@@ -47,6 +48,7 @@ def snapshot(state: ClusterState) -> list[Record]:
         ControllerStarted(state.cluster_id, state.controller_epoch, state.journal_number),
         EpochsRecalled(tuple(state.epoch_starts.items())),
         JournalBegun(state.journal_id),
+        *([DecisionsLost(state.lost_after)] if state.lost_after else []),
         BrokerEpochsRaised(state.next_broker_epoch),
         ProducerIdsAllocated(state.next_producer_id),
         *(record for broker in state.brokers.values() for record in _broker_records(broker)),
@@ -94,9 +96,8 @@ def _broker_records(broker: Broker) -> Iterator[Record]:
 
 
 def _topic_records(topic: Topic) -> Iterator[Record]:
-    yield TopicCreated(
-        topic.name, topic.topic_id, topic.configs, tuple(p.replicas for p in topic.partitions)
-    )
+    assignment = tuple(p.replicas for p in topic.partitions)
+    yield TopicCreated(topic.name, topic.topic_id, topic.configs, assignment, topic.decision)
     led = [
         leadership_of(tp, p)
         for tp, p in zip(topic.keys, topic.partitions, strict=True)

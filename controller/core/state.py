@@ -115,6 +115,8 @@ class Topic:
     configs: dict[str, str]
     partitions: list[Partition] = field(default_factory=list[Partition])
     is_deleting: bool = False
+    decision: int = 0
+    """The number of the decision that made it; 0: nobody knows."""
 
     @property
     def keys(self) -> list[TopicPartition]:
@@ -145,6 +147,8 @@ class ClusterState:
     The epoch's own decisions may have higher numbers than the next one: others may have heard of
     more, which this journal has lost.
     """
+    lost_after: int = 0
+    """Behind this decision others were lost, as a broker has heard of them; the newest such one."""
     next_broker_epoch: int = 1
     next_producer_id: int = 0
     brokers: dict[int, Broker] = field(default_factory=dict[int, Broker])

@@ -33,7 +33,10 @@ def add_topic(
     topic_id = step.chance.randbytes(16)
     while topic_id == ZERO_UUID or topic_id in step.state.topic_names:
         topic_id = step.chance.randbytes(16)
-    step.change(TopicCreated(name, topic_id, dict(configs), tuple(map(tuple, assignment))))
+    # Nobody writes the number into ZooKeeper, and nothing is lost there.
+    decision = 0 if step.settings.has_zookeeper else step.state.journal_number + 1
+    replicas = tuple(map(tuple, assignment))
+    step.change(TopicCreated(name, topic_id, dict(configs), replicas, decision))
     step.note(f"topic {name} created: {len(assignment)} partitions")
 
 

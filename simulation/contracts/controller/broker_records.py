@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from controller.core.journal_records import (
     BrokerEpochsRaised,
+    DecisionsLost,
     EpochsRecalled,
     JournalBegun,
     UnknownReplicasReported,
@@ -68,6 +69,12 @@ def epochs_recalled(record: EpochsRecalled, state: ClusterState) -> Check:
     """A compacted journal knows where controller epochs began, and no other ones."""
     known = {("epoch_starts", epoch): number for epoch, number in record.epoch_starts}
     return (yield from exactly(state, {**gone(state, "epoch_starts"), **known}))
+
+
+@of_record(DecisionsLost)
+def decisions_lost(record: DecisionsLost, state: ClusterState) -> Check:
+    """What is known to be lost behind a decision is remembered, and never less of it."""
+    return (yield from exactly(state, {("lost_after",): max(state.lost_after, record.after)}))
 
 
 @of_record(BrokerEpochsRaised)

@@ -33,6 +33,7 @@ def _below(path: Path, value: object) -> Iterator[tuple[Path, object]]:
         yield (*path, "topic_id"), value.topic_id
         yield (*path, "is_deleting"), value.is_deleting
         yield (*path, "configs"), dict(value.configs)
+        yield (*path, "decision"), value.decision
         yield from (((*path, number), each) for number, each in enumerate(value.partitions))
     elif isinstance(value, dict):
         for key, each in cast("dict[object, object]", value).items():

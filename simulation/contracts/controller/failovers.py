@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from typing import Final
 
-from controller.core import failures, removals, startup
+from controller.core import failures, older_topics, removals, startup
 from controller.core.effects import ConnectBroker, Effect, Send
 from controller.core.events import RequestAnswered
 from controller.core.phases import ReplicaPhase
@@ -137,6 +137,37 @@ def _still_counts(step: Step, tp: TopicPartition, broker_id: int) -> Broken:
         return f"{tp} counts on broker {broker_id}: {one}"
     phase = step.run.replica_phases.get(tp, {}).get(broker_id)
     return f"{tp} on broker {broker_id} is {phase}" if phase is ReplicaPhase.ONLINE else None
+
+
+@of_function(older_topics.tell_as_new)
+def tell_as_new(step: Step, event: RequestAnswered) -> Check:
+    """What a broker refuses for an older log is new to it, where its topic is the newest one.
+
+    Once in each of its lives. A topic that may be older than that log is told as before.
+    """
+    before = frozenset(step.run.told_as_new)
+    count = len(step.effects)
+    life = (event.broker_id, event.broker_epoch)
+    refused = [
+        TopicPartition(step.state.topic_names[each.topic_id], error.partition_index)
+        for each in event.response.topics
+        if each.topic_id in step.state.topic_names
+        for error in each.partition_errors
+        if error.error_code == ErrorCode.INCONSISTENT_TOPIC_ID
+    ]
+    yield
+    topics, after = step.state.topics, step.state.lost_after
+    wanted = {
+        tp
+        for tp in refused
+        if topics[tp.topic].decision > after and not topics[tp.topic].is_deleting
+        if event.broker_id in step.state.partition(tp).replicas and (*life, tp) not in before
+    }
+    noted = {each for each in step.run.told_as_new if each not in before}
+    told = _told(step.effects[count:], event.broker_id)
+    if noted == {(*life, tp) for tp in wanted} and told == wanted:
+        return None
+    return f"{wanted} is new to broker {life}, noted is {noted}, told is {told}"
 
 
 @of_function(failures.log_dirs_failed)

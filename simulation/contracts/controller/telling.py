@@ -36,6 +36,8 @@ class _Receiver(NamedTuple):
     broker_id: int
     stopped: frozenset[TopicPartition]
     """What it is told to stop behind all else in the same batch."""
+    refused: frozenset[TopicPartition]
+    """What it took for new no more, for the log of an older topic; see ``older_topics``."""
 
 
 # Any: one of the three requests.
@@ -61,7 +63,8 @@ def send_batch(step: Step, _: RequestBatch) -> Generator[None, None, Broken]:
         if len(topics) != len(set(topics)):
             return f"a topic comes twice: {topics}"
         own = frozenset(tp for each, tp in stopped if each == effect.broker_id)
-        receiver = _Receiver(step.state, effect.broker_id, own)
+        refused = frozenset(tp for each, _, tp in step.run.told_as_new if each == effect.broker_id)
+        receiver = _Receiver(step.state, effect.broker_id, own, refused)
         broken = _BROKEN[type(request)](receiver, request)
         if broken is not None:
             return broken
@@ -129,13 +132,14 @@ def _replica_told(
     if said != one and not is_over:
         return f"{tp} is {one}, told is {said}"
     is_old = broker_id in one.replicas and one.partition_epoch != 0
-    if told.is_new and is_old and broker_id not in one.adding_replicas:
+    may_be_new = broker_id in one.adding_replicas or tp in receiver.refused
+    if told.is_new and is_old and not may_be_new:
         return f"{tp} on broker {broker_id} is not new: {one}"
     return None
 
 
 def _stop_broken(receiver: _Receiver, request: StopReplicaRequest) -> Broken:
-    state, broker_id, _ = receiver
+    state, broker_id, _, _ = receiver
     for topic in request.topic_states:
         known = state.topics.get(topic.topic_name)
         is_leaving = known is not None and leaves(known, state)

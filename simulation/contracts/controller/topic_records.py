@@ -52,6 +52,7 @@ def topic_created(record: TopicCreated, state: ClusterState) -> Check:
         ("topics", record.name, "topic_id"): record.topic_id,
         ("topics", record.name, "is_deleting"): False,
         ("topics", record.name, "configs"): dict(record.configs),
+        ("topics", record.name, "decision"): record.decision,
         ("topic_names", record.topic_id): record.name,
         **_added(state, record.name, 0, record.assignment),
     }

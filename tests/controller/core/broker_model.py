@@ -29,6 +29,8 @@ class BrokerModel:
     epochs: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
     files: dict[TopicPartition, None] = field(default_factory=dict[TopicPartition, None])
     """The replicas on its disks; those in ``bad`` cannot be seen."""
+    older: dict[TopicPartition, None] = field(default_factory=dict[TopicPartition, None])
+    """Of which it has the log of an older topic."""
     code: ErrorCode = ErrorCode.NONE
     """Of whole requests."""
 
@@ -67,6 +69,10 @@ class BrokerModel:
             self.bad = [*self.bad, name]
         if name in self.bad:
             return ErrorCode.KAFKA_STORAGE_ERROR
+        if is_new:
+            self.older.pop(name, None)
+        if name in self.older:
+            return ErrorCode.INCONSISTENT_TOPIC_ID
         self.files[name] = None
         if epoch <= self.epochs.get(name, -1):
             return ErrorCode.STALE_CONTROLLER_EPOCH

@@ -210,7 +210,7 @@ class Cluster:
         """Register a new incarnation; it stays fenced."""
         self._incarnations += 1
         before = self.brokers.get(broker_id, BrokerModel())
-        self.brokers[broker_id] = BrokerModel(files=before.files)
+        self.brokers[broker_id] = BrokerModel(files=before.files, older=before.older)
         response: BrokerRegistrationResponse = self.call(
             BrokerRegistrationRequest(
                 broker_id=broker_id,

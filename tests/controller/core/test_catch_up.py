@@ -7,7 +7,7 @@ from random import Random
 import pytest
 
 from controller.core import catch_up
-from controller.core.journal_records import JournalBegun
+from controller.core.journal_records import DecisionsLost, JournalBegun
 from controller.core.reassignment_records import RemovalsPending
 from controller.core.records import ControllerStarted, DeletionQueued, Record
 from controller.core.state import Partition
@@ -86,6 +86,22 @@ def test_what_an_epoch_began_above_is_news_still_to_this_journal() -> None:
     state = cluster_of().state
     late = JournalReport(journal_id=JOURNAL, controller_epoch=2, journal_number=50)
     assert catch_up.is_ahead(state, late)
+
+
+@pytest.mark.parametrize(("heard", "lost_after"), [((3, 60), 50), ((2, 50), 20), ((3, 50), 0)])
+def test_behind_which_decision_others_were_lost_is_remembered(
+    heard: tuple[int, int], lost_after: int
+) -> None:
+    cluster = cluster_of()
+    step = step_of(cluster)
+    report = JournalReport(journal_id=JOURNAL, controller_epoch=heard[0], journal_number=heard[1])
+    for _ in range(2):
+        catch_up.go_above(step, catch_up.newer_reports(cluster.state, {1: report}))
+
+    assert cluster.state.lost_after == lost_after
+    assert [r.after for r in step.records if isinstance(r, DecisionsLost)] == (
+        [lost_after] if lost_after else []
+    )
 
 
 def test_a_broker_of_another_journal_is_never_ahead_of_this_one() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from controller.core.journal_records import (
     BrokerEpochsRaised,
+    DecisionsLost,
     EpochsRecalled,
     JournalBegun,
     UnknownReplicasReported,
@@ -28,6 +29,10 @@ def test_a_journal_has_a_name_and_knows_where_epochs_began() -> None:
 
     assert state.journal_id == b"j" * 16
     assert state.epoch_starts == {3: 10, 4: 20}
+
+
+def test_what_is_known_to_be_lost_is_never_less() -> None:
+    assert state_of(DecisionsLost(9), DecisionsLost(4)).lost_after == 9
 
 
 def test_broker_epochs_are_never_lowered() -> None:

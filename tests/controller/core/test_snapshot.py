@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from controller.core.journal_records import UnknownReplicasReported
+from controller.core.journal_records import DecisionsLost, UnknownReplicasReported
 from controller.core.reassignment_records import AssignmentChanged, ThrottlesClaimed
 from controller.core.records import (
     ControllerStarted,
@@ -14,6 +14,7 @@ from controller.core.records import (
     Record,
     ReplicasProbed,
     ShutdownBegun,
+    TopicCreated,
 )
 from controller.core.snapshot import snapshot
 from controller.core.state import ClusterState, Partition, UnknownReplica
@@ -46,6 +47,8 @@ EVERYTHING: list[Record] = [
     ThrottlesClaimed(("t",), (1, 3)),
     UnknownReplicasReported(2, ((tp("lost-0"), UnknownReplica(b"l" * 16, 4)),)),
     ProducerIdsAllocated(7000),
+    DecisionsLost(3),
+    TopicCreated("v", b"v" * 16, {}, ((1,),), 9),
 ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from controller.core.run_state import WantedTopic
-from tests.controller.core.cluster import SESSION_MS, Cluster
+from tests.controller.core.cluster import SESSION_MS, Cluster, settings, three_brokers
 
 ORDERS = WantedTopic(name="orders", partitions=4, replication_factor=2, configs={})
 
@@ -61,3 +63,16 @@ def test_a_bad_topic_of_the_file_is_named_and_the_others_are_made() -> None:
 
     assert list(cluster.state.topics) == ["orders"]
     assert any("topic a b of the cluster file" in note.text for note in cluster.notes)
+
+
+def test_a_topic_knows_which_decision_made_it_but_in_zookeeper() -> None:
+    cluster = wanting(ORDERS)
+    for broker_id in (1, 2, 3):
+        cluster.start_broker(broker_id)
+    made = cluster.state.topics["orders"].decision
+    assert made == cluster.state.journal_number > 0
+    assert cluster.replay().topics["orders"].decision == made
+
+    kept = three_brokers(config=replace(settings(), has_zookeeper=True))
+    kept.create("t", [1])
+    assert kept.state.topics["t"].decision == 0

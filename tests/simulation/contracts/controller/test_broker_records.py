@@ -8,6 +8,7 @@ import pytest
 
 from controller.core.journal_records import (
     BrokerEpochsRaised,
+    DecisionsLost,
     EpochsRecalled,
     JournalBegun,
     UnknownReplicasReported,
@@ -39,6 +40,7 @@ RECORDS: Final[list[Record]] = [
     ControllerStarted("c", 2, 9),
     JournalBegun(b"j" * 16),
     EpochsRecalled(((7, 8),)),
+    DecisionsLost(7),
     BrokerEpochsRaised(40),
     UnknownReplicasReported(2, ()),
     BrokerRegistered(2, 9, b"x" * 16, (Endpoint("PLAINTEXT", "h", 1, 0),), "r", (b"d" * 16,)),

@@ -7,12 +7,12 @@ from typing import Final
 
 import pytest
 
-from controller.core import failures, startup
+from controller.core import failures, older_topics, startup
 from controller.core.events import Tick
 from controller.core.snapshot import snapshot
 from controller.core.step import Step
 from protocol.messages.control import LeaderAndIsrRequest
-from tests.controller.core.cluster import SESSION_MS, Cluster
+from tests.controller.core.cluster import SESSION_MS, Cluster, tp
 from tests.controller.core.reassigning import wish
 from tests.simulation.contracts.controller.controlled import Act, Case, led, mute, spoiled, tells
 from tests.simulation.contracts.wrong_rules import answers
@@ -67,6 +67,20 @@ def a_replica_is_removed() -> Act:
     return lambda: cluster.call(wish(("t-0", [1, 2])), 1)
 
 
+def one_with_an_older_log_comes_back() -> Act:
+    cluster = led()
+    cluster.brokers[3].older[tp("u-0")] = None
+    cluster.held = [3]
+    cluster.create_and_forget("u", [3])
+    cluster.expire(3)
+    cluster.held = []
+    return lambda: cluster.start_broker(3)
+
+
+def takes_all_for_new(step: Step) -> None:
+    step.run.told_as_new[1, 1, tp("t-0")] = None
+
+
 def knows_no_offline(step: Step) -> None:
     step.state.offline.clear()
 
@@ -104,6 +118,12 @@ CASES: Final[list[Case]] = [
     (ANSWERED, spoiled(failures.leader_and_isr_answered, mute), one_that_was_stopped_comes_back),
     (ANSWERED, spoiled(failures.leader_and_isr_answered, knows_no_offline), a_disk_fails),
     (ANSWERED, spoiled(failures.leader_and_isr_answered, brings_them_back), a_disk_fails),
+    ("older_topics.tell_as_new", answers(None), one_with_an_older_log_comes_back),
+    (
+        "older_topics.tell_as_new",
+        spoiled(older_topics.tell_as_new, takes_all_for_new),
+        one_with_an_older_log_comes_back,
+    ),
     ("removals.tell_again", answers(None), a_broker_starts),
     ("removals.stop_replica_answered", answers(None), a_replica_is_removed),
 ]
