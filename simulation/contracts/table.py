@@ -86,7 +86,7 @@ from simulation.contracts.logs import (
     verifications,
     verifying,
 )
-from simulation.contracts.storage import durable, opened, reading
+from simulation.contracts.storage import durable, opened, reading, starting
 
 _MODULES: Final = (
     answering,
@@ -150,6 +150,7 @@ _MODULES: Final = (
     rights,
     serving,
     shard_hosts,
+    starting,
     tails,
     telling,
     throttles_of_moves,

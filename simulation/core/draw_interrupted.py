@@ -20,7 +20,9 @@ _MAKING: Final = (Operation.MAKE_DIR,)
 MOVING: Final = (RENAMES, _MAKING)
 """What takes long while a replica moves."""
 _NAME: Final = "takes-long"
+_UNREAD: Final = "moves-out-of-sight"
 _DELAY_MS: Final = (60, 300)
+_BEGINS_TWICE: Final = 0.4
 
 
 def draw_interrupted_move(dice: Dice, scope: FaultScope, _rate: int) -> list[list[TimedAction]]:
@@ -54,16 +56,37 @@ def draw_interrupted_move(dice: Dice, scope: FaultScope, _rate: int) -> list[lis
     elif dice.random() < 0.5:
         delete = actions.DeleteRecords(of=partition, before=dice.randint(1, 30))
         lanes.append([TimedAction(at_ms + skewed(dice, 1, 4 * delay_ms), delete)])
-    return [*lanes, _ended(dice, slow, at_ms)]
+    return [*lanes, _ended(dice, slow, target, at_ms)]
 
 
-def _ended(dice: Dice, slow: DiskFault, at_ms: int) -> list[TimedAction]:
-    """Let the broker end while its disks are slow, and begin again when they are not."""
+def _ended(dice: Dice, slow: DiskFault, target: str, at_ms: int) -> list[TimedAction]:
+    """Let the broker end while its disks are slow, and begin again when they are not.
+
+    At times it begins without the log dir that the replica moves to, and goes on writing where that
+    was; both logs are there when it begins once more.
+    """
     end = chosen(dice, {actions.Kill: 3, actions.PowerCut: 2})
     end_ms = at_ms + dice.randint(slow.delay_ms, 4 * slow.delay_ms)
-    return [
+    start_ms = end_ms + skewed(dice, 100, 1_500)
+    ended = [
         TimedAction(max(0, at_ms - 50), Fault(name=_NAME, rule=slow)),
         TimedAction(end_ms, end(slow.node)),
         TimedAction(end_ms + 1, Clear(_NAME, once_met=True)),
-        TimedAction(end_ms + skewed(dice, 100, 1_500), actions.Start(slow.node)),
+        TimedAction(start_ms, actions.Start(slow.node)),
+    ]
+    if dice.random() < _BEGINS_TWICE:
+        ended += _begun_again(dice, slow.node, target, start_ms)
+    return sorted(ended, key=lambda timed: timed.at_ms)
+
+
+def _begun_again(dice: Dice, node: str, target: str, start_ms: int) -> list[TimedAction]:
+    """Let nobody read the log dir that the replica moves to at the first start, but at the next."""
+    unread = Fault(name=_UNREAD, rule=DiskFault(mode=DiskMode.EIO, node=node, log_dir=target))
+    end = chosen(dice, {actions.Kill: 2, actions.Stop: 1})
+    again_ms = start_ms + dice.randint(500, 1_500)
+    return [
+        TimedAction(start_ms - 1, unread),
+        TimedAction(again_ms, end(node)),
+        TimedAction(again_ms + 50, Clear(unread.name, once_met=True)),
+        TimedAction(again_ms + 60, actions.Start(node)),
     ]
