@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from protocol.faults.model import CONTROLLER_NODE
 from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.fault_model import is_unclean
@@ -97,8 +98,26 @@ def _lacking(evidence: Evidence, known: _CommittedSoFar, at_us: int) -> Iterator
             continue
         is_same = log.topic_id == committed.topic_id and broker not in decided.offline
         is_whole = not evidence.samples.is_damaged(broker, at_us)
-        if is_same and is_whole and log.log_end_offset < committed.high_watermark:
+        is_short = log.log_end_offset < committed.high_watermark
+        if is_same and is_whole and is_short and not _may_be_out(evidence, known, broker, at_us):
             yield log
+
+
+def _may_be_out(evidence: Evidence, known: _CommittedSoFar, broker: int, at_us: int) -> bool:
+    """Tell whether the controller took a broker out of the Isr and ended before anybody looked.
+
+    The leader has heard it then. What is decided is seen when the controller is there again.
+    """
+    assert known.decided is not None
+    leader = known.replicas.get(known.decided.leader)
+    if leader is None or leader.role is not Role.LEADER or broker in leader.isr:
+        return False
+    seen = [
+        each.is_up
+        for each in evidence.samples.nodes
+        if each.node == CONTROLLER_NODE and each.at_us <= at_us
+    ]
+    return leader.leader_epoch == known.decided.leader_epoch and seen[-1:] == [False]
 
 
 def _text(known: _CommittedSoFar, member: ReplicaSample) -> str:
