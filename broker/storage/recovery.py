@@ -236,15 +236,16 @@ def _segment_progress(
 
 
 def _take_marker(disk: Disk) -> bool:
-    """Tell whether the dir was shut down cleanly, and remove the marker at once.
+    """Tell whether the dir was shut down cleanly, and remove the marker at once, for good.
 
-    Source: KAFKA-10471.
+    Whoever removed it may have been killed before that was durable: then a power cut would bring
+    it back, to a dir that is in use. Source: KAFKA-10471.
     """
-    if not disk.exists(CLEAN_SHUTDOWN_FILE):
-        return False
-    disk.remove(CLEAN_SHUTDOWN_FILE)
+    was_clean = disk.exists(CLEAN_SHUTDOWN_FILE)
+    if was_clean:
+        disk.remove(CLEAN_SHUTDOWN_FILE)
     disk.sync_dir("")
-    return True
+    return was_clean
 
 
 def _read_checkpoints(disk: Disk) -> _Checkpoints:

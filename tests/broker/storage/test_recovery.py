@@ -80,6 +80,16 @@ def test_the_clean_marker_goes_before_anything_is_loaded() -> None:
     assert not load(disk).was_clean
 
 
+def test_a_clean_marker_that_was_removed_before_a_kill_does_not_outlive_a_power_cut() -> None:
+    disk = MemoryDisk()
+    closed_cleanly(disk)
+    disk.sync_dir("")
+    disk.remove(".kafka_cleanshutdown")  # and the disk hung
+    load(disk)
+    disk.power_cut()
+    assert not load(disk).was_clean
+
+
 @pytest.mark.scenario(41)
 def test_damaged_recovery_and_start_checkpoints_cost_time_only() -> None:
     disk = MemoryDisk()
@@ -91,8 +101,7 @@ def test_damaged_recovery_and_start_checkpoints_cost_time_only() -> None:
     assert offsets_read(loaded.logs[0].log, 0) == list(range(10))
 
 
-GONE = TopicPartition("gone", 0)
-CHECKPOINTS = ("recovery-point", "log-start", "replication")
+GONE, CHECKPOINTS = TopicPartition("gone", 0), ("recovery-point", "log-start", "replication")
 
 
 def test_checkpoints_forget_logs_that_were_set_aside() -> None:
