@@ -78,7 +78,9 @@ def serve(replica_id: int, used_bytes: int = 0) -> None:
 def moving(committed: int) -> Any:
     """A move that has copied, of a log of which so much is committed."""
     own: Any = object.__new__(MovingLog)
-    positions = SimpleNamespace(high_watermark=3, log_end_offset=9, appended=answers(None))
+    positions = SimpleNamespace(
+        high_watermark=3, log_start_offset=0, log_end_offset=9, appended=answers(None)
+    )
     own._tools = SimpleNamespace(throttle=quota())
     own._future = SimpleNamespace(log=SimpleNamespace(positions=positions), copied_bytes=0)
     own._replica = SimpleNamespace(
