@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
+ADDING: Final = "adding"
 API: Final = "api"
 APPEND_BYTES_TOTAL: Final = "append_bytes_total"
 AT_MS: Final = "at_ms"
@@ -33,6 +34,7 @@ PARTITION_COUNT: Final = "partition_count"
 QUEUE_DEPTH_COUNT: Final = "queue_depth_count"
 RECEIVED_BYTES: Final = "received_bytes"
 REPLICA_COUNT: Final = "replica_count"
+REMOVING: Final = "removing"
 REQUEST_COUNT: Final = "request_count"
 SENT_BYTES: Final = "sent_bytes"
 SIZE_BYTES: Final = "size_bytes"

@@ -163,18 +163,47 @@ def moves_finding(rows: Rows) -> str | None:
     waited = [row[c.WAITED_MS] for row in rows["throttle_costs"] if row[c.WAITED_MS] is not None]
     if waited:
         words += f"; throttles cost {duration_text(sum(waited))}"
+    return f"{words}{_impact_text(rows['throttle_costs'])}."
+
+
+def _impact_text(moved: Sequence[RowDict]) -> str:
+    """What producers felt meanwhile, at worst; "" where nobody can tell."""
     beside = [
         row
-        for row in rows["throttle_costs"]
+        for row in moved
         if row[c.PRODUCE_P99_US] is not None and row[c.PRODUCE_P99_BEFORE_US] is not None
     ]
-    if beside:
-        worst = max(beside, key=lambda row: row[c.PRODUCE_P99_US])
+    if not beside:
+        return ""
+    worst = max(beside, key=lambda row: row[c.PRODUCE_P99_US])
+    return (
+        f"; meanwhile produce p99 was {us_text(worst[c.PRODUCE_P99_US])}, "
+        f"before {us_text(worst[c.PRODUCE_P99_BEFORE_US])}"
+    )
+
+
+def reassignments_finding(rows: Rows) -> str | None:
+    """How many partitions went to other brokers, what is under way still, and what it cost."""
+    found = rows["reassignments"]
+    if not found:
+        return None
+    words = _some(found, "reassignment")
+    for state in ("completed", "cancelled", "replaced"):
+        count = sum(row[c.STATE] == state for row in found)
+        words += f", {count} {state}" if count else ""
+    under_way = [row for row in found if not row[c.IS_FINISHED]]
+    if under_way:
+        oldest = max(under_way, key=lambda row: row[c.DURATION_MS])
         words += (
-            f"; meanwhile produce p99 was {us_text(worst[c.PRODUCE_P99_US])}, "
-            f"before {us_text(worst[c.PRODUCE_P99_BEFORE_US])}"
+            f", {len(under_way)} unfinished ({oldest[c.TOPIC]}-{oldest[c.PARTITION]}: adds "
+            f"{brokers_text(oldest[c.ADDING])}, for {duration_text(oldest[c.DURATION_MS])})"
         )
-    return f"{words}."
+    copied = sum(row[c.COPIED_BYTES] or 0 for row in found)
+    words += f"; {size_text(copied)} copied to other brokers"
+    throttles = [row[c.THROTTLE_BYTES_PER_S] for row in found if row[c.THROTTLE_BYTES_PER_S]]
+    if throttles:
+        words += f" (throttled to {size_text(min(throttles))}/s)"
+    return f"{words}{_impact_text(found)}."
 
 
 def plan_finding(rows: Rows) -> str | None:
@@ -220,6 +249,11 @@ def name_of(row: RowDict) -> str:
     return f"broker {row[c.BROKER_ID]} {row[c.LOG_DIR]}"
 
 
+def brokers_text(broker_ids: Sequence[int]) -> str:
+    """Return "1, 3", a dash for none."""
+    return ", ".join(map(str, broker_ids)) or "-"
+
+
 def us_text(value_us: float) -> str:
     """Return a latency with its unit."""
     return duration_text(value_us / 1000)
@@ -263,6 +297,7 @@ _ALL: Final[tuple[Callable[[Rows], str | None], ...]] = (
     latencies_finding,
     imbalance_finding,
     moves_finding,
+    reassignments_finding,
     plan_finding,
     comparisons_finding,
 )

@@ -310,9 +310,9 @@ def _written(
         kept = distinct_rows(kept, table)
     rows = tables.write_rows(f"rows/{table}", kept.observe(distinct, one.alias("distinct")))
     # Nothing is told of a table that nobody wrote.
-    return _Stored(
-        lines, rows, Counts(**dict.fromkeys(Counts._fields, 0) | parsed.get | distinct.get)
-    )
+    counts = Counts(**dict.fromkeys(Counts._fields, 0) | parsed.get | distinct.get)
+    # Of none at all Spark plans next to nothing: a run has seldom failovers, moves and clients.
+    return _Stored(lines, rows if counts.distinct else rows.limit(0), counts)
 
 
 def _odd_lines(

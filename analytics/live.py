@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from pyspark.sql import DataFrame, SparkSession
 
+from analytics.answers.reassignments import reassignments
 from analytics.clean import native_lines, plain_rows
 from analytics.distinct import distinct_rows
 from analytics.facts.buckets import with_event_time
@@ -95,6 +96,9 @@ def _frames(rows: dict[str, DataFrame]) -> dict[str, DataFrame]:
         "failovers": failovers(steps),
         "failover_steps": steps,
         "moves": moves(rows["move_progress"]),
+        "reassignments": reassignments(
+            rows["reassignment_progress"], rows["replica"], rows["latency"]
+        ),
         "log_dir_facts": log_dir_facts(with_event_time(rows["log_dir"]), BUCKET),
         "latency_facts": latency_facts(with_event_time(rows["latency"]), BUCKET),
     }

@@ -34,6 +34,7 @@ from analytics.report_columns import (
     OUTAGE_COLUMNS,
     PARTITION_COLUMNS,
     PLAN_COLUMNS,
+    REASSIGNMENT_COLUMNS,
     REQUEST_COLUMNS,
     RUN_COLUMNS,
     SLOW_COLUMNS,
@@ -70,6 +71,7 @@ class Report:
     imbalance: Sequence[RowDict] = ()
     slow_log_dirs: Sequence[RowDict] = ()
     throttle_costs: Sequence[RowDict] = ()
+    reassignments: Sequence[RowDict] = ()
     outages: Sequence[RowDict] = ()
     plan_scores: Sequence[RowDict] = ()
     comparisons: Sequence[RowDict] = ()
@@ -185,6 +187,7 @@ def _others(report: Report) -> list[tuple[str, Mapping[str, Cell], Sequence[RowD
         ("Unavailable partitions", OUTAGE_COLUMNS, report.outages),
         ("Moves between log dirs", MOVE_COLUMNS, report.moves),
         ("What throttles cost", THROTTLE_COLUMNS, report.throttle_costs),
+        ("Reassignments between brokers", REASSIGNMENT_COLUMNS, report.reassignments),
         ("Requests", REQUEST_COLUMNS, report.requests),
         ("Latencies of log dirs and clients", LATENCY_COLUMNS, slow),
         ("Log dirs among their siblings", SLOW_COLUMNS, report.slow_log_dirs),

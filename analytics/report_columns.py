@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Final, TypeAlias
 
 from analytics import columns as c
-from analytics.findings import RowDict
+from analytics.findings import RowDict, brokers_text
 from analytics.sizes import size_text
 
 Cell: TypeAlias = Callable[[RowDict], str]
@@ -49,7 +49,12 @@ def _state(row: RowDict) -> str:
 
 
 def _move_state(row: RowDict) -> str:
-    return row[c.STATE] if row[c.IS_FINISHED] else f"{row[c.STATE]}, unfinished"
+    state = row[c.STATE].replace("_", " ")
+    return state if row[c.IS_FINISHED] else f"{state}, unfinished"
+
+
+def _brokers(name: str) -> Cell:
+    return lambda row: brokers_text(row[name])
 
 
 def _at(name: str) -> Cell:
@@ -193,6 +198,19 @@ THROTTLE_COLUMNS: Final[dict[str, Cell]] = {
     "rate": _bytes(c.BYTES_PER_S, "/s"),
     "without": _bytes(c.UNTHROTTLED_BYTES_PER_S, "/s"),
     "waited": _ms(c.WAITED_MS),
+    "p99 before us": _number(c.PRODUCE_P99_BEFORE_US),
+    "p99 us": _number(c.PRODUCE_P99_US),
+}
+REASSIGNMENT_COLUMNS: Final[dict[str, Cell]] = {
+    "partition": _partition,
+    "adds": _brokers(c.ADDING),
+    "removes": _brokers(c.REMOVING),
+    "leader": _plain(c.LEADER),
+    "state": _move_state,
+    "copied": _bytes(c.COPIED_BYTES),
+    "ms": _number(c.DURATION_MS),
+    "rate": _bytes(c.BYTES_PER_S, "/s"),
+    "of throttle": _percent(c.THROTTLE_SHARE),
     "p99 before us": _number(c.PRODUCE_P99_BEFORE_US),
     "p99 us": _number(c.PRODUCE_P99_US),
 }

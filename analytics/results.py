@@ -14,6 +14,7 @@ from analytics.answers.comparisons import comparisons, run_samples
 from analytics.answers.imbalance import imbalance
 from analytics.answers.outages import Seen, outages
 from analytics.answers.plan_scores import plan_scores
+from analytics.answers.reassignments import reassignments
 from analytics.answers.slow_log_dirs import slow_log_dirs, slowness
 from analytics.answers.throttle_costs import throttle_costs
 from analytics.chosen import Chosen
@@ -42,6 +43,7 @@ RESULTS: Final = (
     "imbalance",
     "slow_log_dirs",
     "throttle_costs",
+    "reassignments",
     "outages",
     "plan_scores",
     "comparisons",
@@ -81,6 +83,7 @@ def _facts(of: FactsOf, rows: DataFrame, bucket: str) -> DataFrame:
 
 
 _COMPARED: Final = ("facts/latency_facts", "failovers", "runs")
+_REASSIGNED: Final = ("rows/reassignment_progress", "rows/replica", "rows/latency")
 _SEEN: Final = ("rows/log_dir", "rows/replica", "rows/failover_event", "rows/client")
 PLAIN: Final[dict[str, Step]] = {
     "runs": Step(runs, ("rows/log_dir",)),
@@ -98,6 +101,7 @@ ANSWERS: Final[dict[str, Step]] = {
     "imbalance": Step(imbalance, ("facts/log_dir_facts",)),
     "slow_log_dirs": Step(slow_log_dirs, (f"facts/{SLOWNESS}", "failovers")),
     "throttle_costs": Step(throttle_costs, ("moves", "rows/latency")),
+    "reassignments": Step(reassignments, _REASSIGNED),
     "outages": Step(_outages, (*_SEEN, "failovers")),
     "comparisons": Step(partial(_comparisons, Chosen()), _COMPARED),
 }

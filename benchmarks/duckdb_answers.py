@@ -21,6 +21,28 @@ def _gini(load: str) -> str:
     return f"sum({load} * (2 * rank - n - 1)) / nullif(any_value(n) * sum({load}), 0)"
 
 
+def _produce_p99s(moved: str) -> str:
+    """What producers of its broker felt as long before each of ``moved`` as it took, and then."""
+    return f"""pairs AS (
+            SELECT {_MOVE}, latency.at_ms >= started_at_ms AS is_during, max_us,
+                unnest(bucket_us) AS us, unnest(bucket_counts) AS n
+            FROM {moved} AS moved JOIN latency USING ({RUN}, broker_id)
+            WHERE scope = 'api' AND name = 'Produce'
+                AND latency.at_ms BETWEEN started_at_ms - ms AND started_at_ms + ms),
+        risen AS (
+            SELECT {_MOVE}, is_during, us, sum(n) OVER (moved ORDER BY us) AS seen,
+                sum(n) OVER moved AS total, max(max_us) OVER moved AS largest
+            FROM pairs WINDOW moved AS (PARTITION BY {_MOVE}, is_during)),
+        p99s AS (
+            SELECT {_MOVE}, is_during,
+                least(min(us) FILTER (seen >= total * 0.99::DOUBLE), any_value(largest)) AS p99
+            FROM risen GROUP BY ALL),
+        felt AS (
+            SELECT {_MOVE}, any_value(p99) FILTER (NOT is_during) AS produce_p99_before_us,
+                any_value(p99) FILTER (is_during) AS produce_p99_us
+            FROM p99s GROUP BY ALL)"""
+
+
 ANSWERS: Final = {
     "imbalance": Made(
         f"""
@@ -73,30 +95,58 @@ ANSWERS: Final = {
         fastest AS (
             SELECT {RUN}, max(bytes_per_s) FILTER (throttle IS NULL) AS unthrottled
             FROM ended GROUP BY ALL),
-        pairs AS (
-            SELECT {_MOVE}, latency.at_ms >= started_at_ms AS is_during, max_us,
-                unnest(bucket_us) AS us, unnest(bucket_counts) AS n
-            FROM ended JOIN latency USING ({RUN}, broker_id)
-            WHERE scope = 'api' AND name = 'Produce'
-                AND latency.at_ms BETWEEN started_at_ms - ms AND started_at_ms + ms),
-        risen AS (
-            SELECT {_MOVE}, is_during, us, sum(n) OVER (moved ORDER BY us) AS seen,
-                sum(n) OVER moved AS total, max(max_us) OVER moved AS largest
-            FROM pairs WINDOW moved AS (PARTITION BY {_MOVE}, is_during)),
-        p99s AS (
-            SELECT {_MOVE}, is_during,
-                least(min(us) FILTER (seen >= total * 0.99::DOUBLE), any_value(largest)) AS p99
-            FROM risen GROUP BY ALL),
-        felt AS (
-            SELECT {_MOVE}, any_value(p99) FILTER (NOT is_during) AS produce_p99_before_us,
-                any_value(p99) FILTER (is_during) AS produce_p99_us
-            FROM p99s GROUP BY ALL)
+        {_produce_p99s("ended")}
         SELECT {_MOVE}, source_log_dir, target_log_dir, throttle AS throttle_bytes_per_s,
             bytes_per_s, copied_bytes, ms AS duration_ms, unthrottled AS unthrottled_bytes_per_s,
             CASE WHEN throttle IS NOT NULL AND unthrottled > 0
                 THEN trunc(greatest(ms - copied_bytes * 1000.0 / unthrottled, 0)) END AS waited_ms,
             produce_p99_before_us, produce_p99_us
         FROM ended JOIN fastest USING ({RUN}) LEFT JOIN felt USING ({_MOVE})"""
+    ),
+    "reassignments": Made(
+        f"""
+        WITH told AS (SELECT *, state <> 'under_way' AS is_over FROM reassignment_progress),
+        followed AS (
+            SELECT *, lag(is_over) OVER later AS was_over, lag(adding) OVER later AS was_adding,
+                lag(removing) OVER later AS was_removing
+            FROM told WINDOW later AS (PARTITION BY {_PARTITION}
+                ORDER BY at_ms, started_at_ms, is_over)),
+        numbered AS (
+            SELECT *, count(*) FILTER (was_over IS NULL OR was_over OR was_adding <> adding
+                OR was_removing <> removing) OVER (PARTITION BY {_PARTITION}
+                ORDER BY at_ms, started_at_ms, is_over) AS number
+            FROM followed),
+        ended AS (
+            SELECT {_PARTITION}, min(started_at_ms) AS started_at_ms,
+                arg_max(state, (at_ms, is_over)) AS state, bool_or(is_over) AS is_finished,
+                max(at_ms) AS last_seen_ms, max(at_ms) - min(started_at_ms) AS ms,
+                any_value(adding) AS adding, any_value(removing) AS removing,
+                arg_min(leader, (at_ms, is_over)) AS broker_id,
+                nullif(arg_max(throttle_bytes_per_s, (at_ms, is_over)), -1) AS throttle
+            FROM numbered GROUP BY {_PARTITION}, number),
+        steps AS (
+            SELECT {_PARTITION}, started_at_ms, replica.broker_id, at_ms, size_bytes,
+                lag(size_bytes) OVER (PARTITION BY {_PARTITION}, started_at_ms, replica.broker_id
+                    ORDER BY at_ms, size_bytes) AS before
+            FROM (SELECT * EXCLUDE (broker_id), unnest(adding) AS broker_id FROM ended) AS target
+            JOIN replica USING ({_PARTITION}, broker_id)
+            WHERE NOT is_future AND at_ms > started_at_ms - 2 * interval_ms
+                AND at_ms - interval_ms < last_seen_ms),
+        copies AS (
+            SELECT {_PARTITION}, started_at_ms, sum(CASE WHEN before IS NOT NULL
+                THEN greatest(size_bytes - before, 0) WHEN at_ms > started_at_ms THEN size_bytes
+                ELSE 0 END) AS copied
+            FROM steps GROUP BY ALL),
+        known AS (
+            SELECT ended.*, CASE WHEN len(adding) = 0 THEN 0 ELSE copied END AS copied_bytes,
+                copied_bytes * 1000.0 / nullif(ms, 0) AS bytes_per_s
+            FROM ended LEFT JOIN copies USING ({_PARTITION}, started_at_ms)),
+        {_produce_p99s("ended")}
+        SELECT {_PARTITION}, started_at_ms, state, is_finished, last_seen_ms, ms AS duration_ms,
+            adding, removing, broker_id AS leader, copied_bytes, bytes_per_s,
+            throttle AS throttle_bytes_per_s, bytes_per_s / throttle AS throttle_share,
+            produce_p99_before_us, produce_p99_us
+        FROM known LEFT JOIN felt USING ({_MOVE})"""
     ),
     "outages": Made(
         f"""

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 from protocol.metrics.histogram import Histogram
 from protocol.metrics.latency import Timed, latency_row
@@ -23,6 +24,8 @@ from protocol.metrics.rows import (
     MoveProgressRow,
     MoveState,
     Operation,
+    ReassignmentProgressRow,
+    ReassignmentState,
     ReplicaRow,
     RequestRow,
     RowOrigin,
@@ -92,6 +95,7 @@ def _rows(chance: Random, rounds: int, begin_ms: int) -> Iterator[MetricRow]:
             yield from _failover(chance, at_ms, number, BROKERS[number % 3])
         if number % 31 < 3:
             yield _move(number, at_ms)
+        yield from _reassignment(number, at_ms)
 
 
 def _is_silent(broker: int, number: int, rounds: int) -> bool:
@@ -256,6 +260,55 @@ def _move(number: int, at_ms: int) -> MoveProgressRow:
         throttle_bytes_per_s=500_000 if is_throttled else -1,
         state=(MoveState.COPYING, MoveState.SWAPPING, MoveState.DONE)[step],
     )
+
+
+class Told(NamedTuple):
+    """A row of a reassignment, in rounds after the first one."""
+
+    at: int
+    began: int
+    state: ReassignmentState
+    other: int = 0
+    """1: of the one that replaced it."""
+
+
+_UNDER_WAY, _COMPLETED, _CANCELLED, _REPLACED = ReassignmentState
+_REASSIGNED = (
+    (Told(0, 0, _UNDER_WAY), Told(1, 0, _UNDER_WAY), Told(3, 0, _COMPLETED)),
+    (
+        *(Told(0, 0, _UNDER_WAY), Told(2, 0, _REPLACED)),
+        *(Told(2, 2, _UNDER_WAY, other=1), Told(5, 2, _COMPLETED, other=1)),
+    ),
+    # Another controller goes on.
+    (Told(0, 0, _UNDER_WAY), Told(3, 3, _UNDER_WAY), Told(4, 3, _CANCELLED)),
+    # Nobody tells of its end.
+    (Told(0, 0, _UNDER_WAY), Told(2, 0, _UNDER_WAY)),
+    # It adds nobody.
+    (Told(0, 0, _UNDER_WAY), Told(0, 0, _COMPLETED)),
+)
+"""What happens by turns."""
+_TURN_ROUNDS = 8
+
+
+def _reassignment(number: int, at_ms: int) -> Iterator[ReassignmentProgressRow]:
+    turn, after = divmod(number, _TURN_ROUNDS)
+    kind = turn % len(_REASSIGNED)
+    for told in _REASSIGNED[kind]:
+        if told.at == after:
+            # The same partition in its next turn goes to another broker.
+            first = turn + turn // PARTITIONS + told.other
+            added, removed, leader = (BROKERS[(first + place) % 3] for place in range(3))
+            yield ReassignmentProgressRow(
+                at_ms=at_ms + 300,
+                topic="orders",
+                partition=turn % PARTITIONS,
+                started_at_ms=at_ms + 300 - 1000 * (told.at - told.began),
+                adding=() if kind == len(_REASSIGNED) - 1 else (added,),
+                removing=(removed,),
+                leader=leader,
+                throttle_bytes_per_s=20_000 if turn % 2 else -1,
+                state=told.state,
+            )
 
 
 def write_made_up_plan(file: Path) -> None:

@@ -46,16 +46,22 @@ def throttle_costs(moves: DataFrame, latencies: DataFrame) -> DataFrame:
     )
 
 
-def _produce_p99s(moves: DataFrame, latencies: DataFrame) -> DataFrame:
-    """Output: the move, produce_p99_us, produce_p99_before_us."""
-    produced = latencies.where((F.col(c.SCOPE) == "api") & (F.col(c.NAME) == "Produce")).select(
+def produce_rows(latencies: DataFrame) -> DataFrame:
+    """Input: LatencyRow. Output: those of brokers' Produce requests, by run, broker and time."""
+    is_produce = (F.col(c.SCOPE) == "api") & (F.col(c.NAME) == "Produce")
+    return latencies.where(is_produce).select(
         *c.RUN, c.BROKER_ID, c.AT_MS, c.SAMPLE_COUNT, c.MAX_US, c.BUCKET_US, c.BUCKET_COUNTS
     )
+
+
+def _produce_p99s(moves: DataFrame, latencies: DataFrame) -> DataFrame:
+    """Output: the move, produce_p99_us, produce_p99_before_us."""
     begin, duration = F.col(c.STARTED_AT_MS), F.col(c.DURATION_MS)
     is_during = F.col(c.AT_MS) >= begin
     window = F.col(c.AT_MS).between(begin - duration, begin + duration)
     return (
-        produced.join(F.broadcast(moves.select(*_MOVE, c.DURATION_MS)), on=[*c.RUN, c.BROKER_ID])
+        produce_rows(latencies)
+        .join(F.broadcast(moves.select(*_MOVE, c.DURATION_MS)), on=[*c.RUN, c.BROKER_ID])
         .where(window)
         .groupBy(*_MOVE, is_during.alias("is_during"))
         .agg(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 from analytics import columns as c
@@ -14,6 +15,7 @@ from analytics.pictures.picture import (
     SECONDS_AXIS,
     SOFT,
     WARM,
+    Panel,
     Picture,
     panel,
     shown,
@@ -29,22 +31,37 @@ def move_bars(rows: Rows) -> Picture | None:
     if not found:
         return None
     bars = [_bar(row) for row in found]
-    facts = [row for row in rows["latency_facts"] if row[c.NAME] == "Produce"]
-    begin = min([bar["begin"] for bar in bars] + [bucket_begin_ms(row) for row in facts])
-    end = max([bar["end"] for bar in bars] + [bucket_begin_ms(row) for row in facts])
-    rate = panel("Rate, and throttle (dashes)", _words(bars), _rate(bars, [begin, end]), 160)
-    panels = [rate]
-    if facts:
-        words = "The p99 of produce requests of each broker over time, with bands for the moves."
-        panels.append(
-            panel("Produce p99 meanwhile", words, _produce(bars, facts, [begin, end]), 120)
-        )
     columns = (
         *(c.BROKER_ID, c.TOPIC, c.PARTITION, c.TARGET_LOG_DIR, c.THROTTLE_BYTES_PER_S),
         *(c.BYTES_PER_S, c.DURATION_MS, c.WAITED_MS, c.PRODUCE_P99_BEFORE_US, c.PRODUCE_P99_US),
     )
     table = shown(rows["throttle_costs"], *columns)
+    panels = panels_of(bars, rows["latency_facts"], "move")
     return Picture("Moves between log dirs", moves_finding(rows) or "", panels, table=table)
+
+
+def panels_of(
+    bars: list[dict[str, Any]], latency_facts: Sequence[RowDict], name: str
+) -> list[Panel]:
+    """Return rates beside throttles, and produce latency meanwhile where it is known.
+
+    Args:
+        bars: what copies: ``move`` (its name), ``state``, ``begin``, ``end``, ``rate``,
+            ``throttle``.
+        latency_facts: of any names.
+        name: what a bar is, a noun whose plural ends in s.
+    """
+    facts = [row for row in latency_facts if row[c.NAME] == "Produce"]
+    begin = min([bar["begin"] for bar in bars] + [bucket_begin_ms(row) for row in facts])
+    end = max([bar["end"] for bar in bars] + [bucket_begin_ms(row) for row in facts])
+    words = _words(bars, name)
+    panels = [panel("Rate, and throttle (dashes)", words, _rate(bars, [begin, end]), 160)]
+    if facts:
+        words = f"The p99 of produce requests of each broker over time, with bands for the {name}s."
+        panels.append(
+            panel("Produce p99 meanwhile", words, _produce(bars, facts, [begin, end]), 120)
+        )
+    return panels
 
 
 def _bar(row: RowDict) -> dict[str, Any]:
@@ -128,9 +145,9 @@ def _produce(bars: list[dict[str, Any]], facts: list[RowDict], ends: list[int]) 
     }
 
 
-def _words(bars: list[dict[str, Any]]) -> str:
+def _words(bars: list[dict[str, Any]], name: str) -> str:
     states: dict[str, int] = defaultdict(int)
     for bar in bars:
         states[bar["state"]] += 1
     told = ", ".join(f"{count} {state}" for state, count in states.items())
-    return f"{count_text(len(bars), 'move')}: {told}."
+    return f"{count_text(len(bars), name)}: {told}."

@@ -27,6 +27,7 @@ from analytics.pictures.latency_ribbons import api_ribbons, log_dir_ribbons
 from analytics.pictures.move_bars import move_bars
 from analytics.pictures.outage_bars import outage_bars
 from analytics.pictures.picture import Picture
+from analytics.pictures.reassignment_bars import reassignment_bars
 from analytics.pictures.run_changes import run_changes
 from analytics.pictures.slow_disks import slow_disks
 from analytics.sizes import count_text
@@ -40,6 +41,7 @@ _PICTURES: Final[tuple[Callable[[Rows], Picture | None], ...]] = (
     log_dir_ribbons,
     slow_disks,
     move_bars,
+    reassignment_bars,
     run_changes,
 )
 

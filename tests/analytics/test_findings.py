@@ -1,5 +1,5 @@
 from analytics.findings import findings, latest_run, plan_finding, rows_of_run, shortened
-from tests.analytics.told import RUN, of_run, tables
+from tests.analytics.told import RUN, of_run, reassignment, tables
 
 
 def said(**changed: list[object]) -> list[str]:
@@ -20,6 +20,9 @@ def test_a_run_comes_to_sentences_with_its_worst_first() -> None:
         "The fullest log dir (1: d2) holds 1.50 times the mean; Gini 0.04 at first, 0.10 at last.",
         "1 move between log dirs, 1 done, 5.7 MiB copied; throttles cost 1.5 s; meanwhile produce "
         "p99 was 18 ms, before 9.0 ms.",
+        "2 reassignments, 1 completed, 1 unfinished (orders-1: adds 3, 4, for 4.0 s); 3.8 MiB "
+        "copied to other brokers (throttled to 1.0 MiB/s); meanwhile produce p99 was 18 ms, before "
+        "9.0 ms.",
         "The plan moves 3 replicas, 3.0 KiB; largest by mean: bytes 2.00 to 1.00.",
         "Against run run-1: client produce p99 us +50 % (95 %: +40 to +60).",
     ]
@@ -43,6 +46,15 @@ def test_no_slow_disk_and_nothing_beyond_chance_are_findings_too() -> None:
     text = said(slow_log_dirs=[slow], comparisons=[same])
     assert "No log dir is slow among its siblings (z-score above 3.5)." in text
     assert "Nothing differs from run run-1 beyond chance (95 %)." in text
+
+
+def test_a_reassignment_of_which_nothing_is_known_is_only_counted() -> None:
+    told = reassignment("cancelled", 0) | dict.fromkeys(
+        ("copied_bytes", "bytes_per_s", "throttle_bytes_per_s", "produce_p99_before_us")
+    )
+    assert said(reassignments=[told])[-3] == (
+        "1 reassignment, 1 cancelled; 0 B copied to other brokers."
+    )
 
 
 def test_a_plan_that_moves_nothing_is_told_as_such() -> None:

@@ -81,7 +81,8 @@ def exact(value: Any) -> Any:
     """Return a time as ms; DuckDB's sums are of many types."""
     if isinstance(value, datetime):
         return round(value.timestamp() * 1000)
-    return value if value is None or isinstance(value, str | bool) else float(value)
+    is_number = type(value) not in {type(None), str, bool, list}
+    return float(value) if is_number else value
 
 
 def nearly(rows: dict[Any, dict[str, Any]]) -> dict[Any, dict[str, Any]]:

@@ -98,6 +98,24 @@ WHOLE: dict[str, list[dict[str, Any]]] = {
             "produce_p99_us": None,
         }
     ],
+    "reassignments": [
+        {
+            **RUN,
+            "topic": "t",
+            "partition": 0,
+            "adding": [3, 4],
+            "removing": [],
+            "leader": 1,
+            "state": "under_way",
+            "is_finished": False,
+            "copied_bytes": 2048,
+            "duration_ms": 5,
+            "bytes_per_s": None,
+            "throttle_share": None,
+            "produce_p99_before_us": 9,
+            "produce_p99_us": None,
+        }
+    ],
     "slow_log_dirs": [
         {
             **RUN,
@@ -290,6 +308,7 @@ def test_every_table_is_printed_with_its_numbers() -> None:
         ("Failovers by cause, to the election", "100-999"),
         ("Unavailable partitions", "00:00:05.000"),
         ("What throttles cost", "1,500 ms"),
+        ("Reassignments between brokers", "under way, unfinished"),
         ("Log dirs among their siblings", "12,600 ms"),
         ("Imbalance of log dirs", "1: /data/d2"),
         ("The plan", "3.0 KiB"),

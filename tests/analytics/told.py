@@ -196,7 +196,32 @@ def _moves() -> Tables:
                 produce_p99_us=18_000,
             )
         ],
+        "reassignments": [
+            reassignment("completed", 2000),
+            {**reassignment("under_way", 4000), "partition": 1, "throttle_bytes_per_s": None},
+        ],
     }
+
+
+def reassignment(state: str, duration_ms: int) -> dict[str, Any]:
+    return of_run(
+        topic="orders",
+        partition=0,
+        started_at_ms=BEGIN_MS,
+        state=state,
+        is_finished=state != "under_way",
+        last_seen_ms=BEGIN_MS + duration_ms,
+        duration_ms=duration_ms,
+        adding=[3, 4],
+        removing=[],
+        leader=1,
+        copied_bytes=2_000_000,
+        bytes_per_s=1_000_000.0,
+        throttle_bytes_per_s=1_048_576,
+        throttle_share=0.95,
+        produce_p99_before_us=9000,
+        produce_p99_us=18_000,
+    )
 
 
 def _compared() -> Tables:

@@ -15,10 +15,11 @@ def test_a_page_has_every_picture_with_its_finding_and_needs_no_network() -> Non
         "Latency per log dir",
         "Slow among its siblings",
         "Moves between log dirs",
+        "Reassignments between brokers",
         "Against another run",
         "Data checks",
     ]
-    assert len(re.findall("<figcaption>[^<]{20,}</figcaption>", text)) == 8
+    assert len(re.findall("<figcaption>[^<]{20,}</figcaption>", text)) == 9
     assert not re.search(r"(src|href)=\"(?!#)", text)
     assert 'http-equiv="refresh"' not in text
 
@@ -26,7 +27,7 @@ def test_a_page_has_every_picture_with_its_finding_and_needs_no_network() -> Non
 def test_every_drawing_is_read_aloud() -> None:
     text = page_text(tables(), "")
     drawings = re.findall(r'<div class="drawing"[^>]*>', text)
-    assert len(drawings) == 10
+    assert len(drawings) == 12
     assert all(re.search('role="img" aria-label="[^"]{10,}"', drawing) for drawing in drawings)
 
 

@@ -35,7 +35,7 @@ def test_a_script_that_is_not_kept_is_made_and_kept(
 def test_every_picture_is_one_that_the_library_draws() -> None:
     text = page_text(tables(), "")
     specs = json.loads(text.partition("const specs = ")[2].partition(";\n")[0])
-    assert len(specs) == 8
+    assert len(specs) == 9
     for panels in specs:
         for spec in panels:
             assert "<svg" in vl_convert.vegalite_to_svg({**spec, "width": 300})
