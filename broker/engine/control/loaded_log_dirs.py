@@ -176,6 +176,7 @@ class LoadedLogDirs:
         name = stray_dir_name(found.topic_partition, self._state.unique())
         logger.warning("%s/%s -> %s: it is no replica's", log_dir.path, found.log.name, name)
         log_dir.queue.submit_quietly("set stray aside", partial(found.log.rename, name))
+        self._deletions.on_gone(log_dir.path, found.topic_partition)
 
     def _schedule_deletions(self, log_dir: LogDir, found: LoadedLogDir) -> None:
         delay_ms = self._state.config.log_segment_delete_delay_ms

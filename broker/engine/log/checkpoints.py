@@ -172,8 +172,10 @@ class Checkpoints:
             self.look_at_usage(log_dir)
 
     def forget(self, path: str) -> None:
-        """Write everything anew in a log dir that came back, perhaps with another disk."""
-        self._gone.pop(path, None)
+        """Write everything anew in a log dir that came back, perhaps with another disk.
+
+        That a log has left it was noted when it came back, and stays known.
+        """
         self._written.pop(path, None)
         self._looking.pop(path, None)
 

@@ -28,9 +28,9 @@ class Deletions:
     """The logs that wait to be removed."""
 
     def __init__(self, state: EngineState, on_gone: Callable[[str, TopicPartition], None]) -> None:
-        """``on_gone`` is told of the log dir, by its path, that a log has left for good."""
         self._state = state
-        self._on_gone = on_gone
+        self.on_gone = on_gone
+        """Is told of the log dir, by its path, that a log has left for good."""
         self._numbers = itertools.count()
         self._waiting: dict[int, asyncio.TimerHandle] = {}
 
@@ -55,7 +55,7 @@ class Deletions:
         """Rename a log that is nobody's; every start leaves it alone. As ``set_aside`` else."""
         name = stray_dir_name(tp, self._state.unique())
         logger.warning("%s/%s -> %s: its topic was made anew", log.log_dir, tp, name)
-        return self._rename(tp, log, name, partial(self._on_gone, log.log_dir, tp))
+        return self._rename(tp, log, name, partial(self.on_gone, log.log_dir, tp))
 
     def _rename(
         self,
@@ -86,7 +86,7 @@ class Deletions:
         A log of its partition that is made here later would be taken for the old one after a
         crash. Source: LogManager.scala asyncDelete.
         """
-        self._on_gone(queue.path, tp)
+        self.on_gone(queue.path, tp)
         self.schedule(queue, files.delete_files, delay_ms)
 
     def schedule(self, queue: DiskQueue, remove: Callable[[], None], delay_ms: int) -> None:

@@ -7,10 +7,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from broker.storage.checkpoints import parse_offsets
+from broker.core.hosted import ReturnRule
+from broker.storage.checkpoints import LOG_START_OFFSET_CHECKPOINT, parse_offsets, render_offsets
+from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
+from tests.broker.engine.control.test_loaded_log_dirs import failed_dir
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.moved import begin
 from tests.broker.engine.node import Node
 
 OTHER = TopicPartition("other", 0)
@@ -175,3 +179,20 @@ async def test_log_starts_are_checkpointed_on_their_own_timer() -> None:
         lab[1].logs.raise_log_start(lab[1].replica(), 2)
         await asyncio.sleep(3.1)
         assert checkpoint(lab[1], "log-start-offset-checkpoint") == {ORDERS: 2}
+
+
+async def test_what_is_written_of_a_log_that_is_set_aside_is_not_true_of_the_next_one(
+    lab: Lab,
+) -> None:
+    """Seed 860712: after a crash the next one there would begin, and be durable, as far."""
+    path = await failed_dir(lab)
+    lab[2].state.hosted._offline.clear()  # pyright: ignore[reportPrivateUsage] - as after a deletion
+    assert (await lab.tell(ORDERS, is_new=True))[2] == ErrorCode.NONE
+    lab[2].memory[path].write_atomic(LOG_START_OFFSET_CHECKPOINT, render_offsets({ORDERS: 3}))
+    returned = await lab[2].bring_back(path, ReturnRule())
+    assert returned.strays == (ORDERS,)
+
+    assert await begin(lab[2], path) == ErrorCode.NONE
+
+    written = lab[2].memory[path].read_file(LOG_START_OFFSET_CHECKPOINT)
+    assert parse_offsets(written).get(ORDERS, 0) == 0
