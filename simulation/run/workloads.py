@@ -122,8 +122,10 @@ class Workloads:
                 for task in tasks:
                     await task
         for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+            if not task.done():
+                task.cancel()
+                with suppress(asyncio.CancelledError):
+                    await task
         for _, running in ending:
             running.connection.close()
         return [name for name, running in ending if running.task.cancelled()]
