@@ -295,18 +295,19 @@ def _newer(
     warm = [claim for claim in claims if claim.replica.leader_epoch != NO_EPOCH]
     newest = max(warm, key=lambda claim: (claim.age, claim.is_leaders), default=None)
     logs = {claim.broker_id: claim.replica for claim in claims}
+    epoch = _epoch_of(claim.replica for claim in claims)
     is_sure = newest is not None and newest.is_leaders
     is_told = all(_has_told(step, reports, replica) for replica in partition.replicas)
     if not is_sure and is_told and any(replica in logs for replica in partition.replicas):
         return _longest(partition, logs)
     if newest is None or newest.age <= (partition.leader_epoch, partition.partition_epoch):
-        is_above = _epoch_of(claims) <= partition.leader_epoch
+        is_above = epoch <= partition.leader_epoch
         return partition if is_above else _above(partition, claims)
     leader = newest.replica.leader
     return replace(
         partition,
         leader=leader,
-        leader_epoch=_epoch_of(claims) + 1,
+        leader_epoch=epoch + 1,
         # None where a controller that had lost the topic told of it: who led was in it.
         isr=tuple(newest.replica.isr) or (partition.isr if leader == NO_LEADER else (leader,)),
         partition_epoch=newest.replica.partition_epoch,
@@ -315,15 +316,14 @@ def _newer(
 
 def _above(partition: Partition, claims: Sequence[Claim]) -> Partition:
     """Return the leadership as it is, with an epoch above those of a broker that comes late."""
-    epoch = _epoch_of(claims)
+    epoch = _epoch_of(claim.replica for claim in claims)
     if epoch < partition.leader_epoch:
         return partition
     return replace(partition, leader_epoch=epoch + 1)
 
 
-def _epoch_of(claims: Sequence[Claim]) -> int:
+def _epoch_of(replicas: Iterable[ReportedReplica]) -> int:
     """Return the newest leader epoch that brokers, or their logs, have heard of."""
-    replicas = [claim.replica for claim in claims]
     return max((e for r in replicas for e in (r.leader_epoch, r.log_epoch)), default=NO_EPOCH)
 
 
@@ -334,11 +334,11 @@ def _longest(partition: Partition, logs: Mapping[int, ReportedReplica]) -> Parti
     log with the last epoch, and in it the highest end, holds all of it. Who led by the journal, and
     does not have it, leads no more.
     """
-    told = [epoch for log in logs.values() for epoch in (log.leader_epoch, log.log_epoch)]
-    epoch = max([partition.leader_epoch, *told])
+    epoch = max(partition.leader_epoch, _epoch_of(logs.values()))
     own = [replica for replica in partition.replicas if replica in logs]
     ends = {r: (logs[r].log_epoch, logs[r].log_end_offset) for r in own}
-    isr = tuple(r for r in own if ends[r] == max(ends.values()))
+    longest = max(ends.values())
+    isr = tuple(r for r in own if ends[r] == longest)
     if epoch == partition.leader_epoch and frozenset(isr) == frozenset(partition.isr):
         return partition
     leader = partition.leader if partition.leader in isr else NO_LEADER
