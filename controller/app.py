@@ -9,6 +9,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple, assert_never
 
+from controller.alarm import Alarm
 from controller.channels import Channels, Connect
 from controller.core.decision import Decision, Durable
 from controller.core.effects import (
@@ -107,7 +108,7 @@ class Controller:
         self._has_commits = asyncio.Event()
         self._has_rows = asyncio.Event()
         self._stopping = asyncio.Event()
-        self._timer: asyncio.TimerHandle | None = None
+        self._alarm = Alarm(self._tick)
         self._defect: HalfDoneError | OtherJournalError | None = None
         self._machine: Machine
         self._durable: Durable
@@ -228,7 +229,7 @@ class Controller:
                 news.cancel()
                 await server.stop()
                 self._channels.close_all()
-                self._disarm()
+                self._alarm.silence()
                 self._stopping.set()
                 self._has_commits.set()
                 self._has_rows.set()
@@ -318,20 +319,10 @@ class Controller:
     def _arm(self) -> None:
         """Have a ``Tick`` posted when the machine's next deadline comes."""
         due_ms = self._machine.next_deadline_ms()
-        if due_ms is None:
-            return
-        loop = asyncio.get_running_loop()
-        if self._timer is None or self._timer.when() * 1000 > due_ms:
-            self._disarm()
-            self._timer = loop.call_at(due_ms / 1000, self._tick)
-
-    def _disarm(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        if due_ms is not None:
+            self._alarm.ring_by(due_ms)
 
     def _tick(self) -> None:
-        self._timer = None
         due_ms = self._machine.next_deadline_ms()
         if due_ms is not None and due_ms <= self._now_ms():
             self._post(Tick(due_ms))

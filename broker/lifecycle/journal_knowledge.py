@@ -53,6 +53,7 @@ class JournalKnowledge:
         self._topics = topics
         self._known = JournalCheckpoint()
         self._timer: asyncio.TimerHandle | None = None
+        self._timer_is_soon = False
 
     def load(self, found: Iterable[JournalCheckpoint]) -> None:
         """Take what lies in log dirs, besides what is known already."""
@@ -125,11 +126,12 @@ class JournalKnowledge:
         )
 
     def _write_soon(self, after_ms: int) -> None:
-        loop = asyncio.get_running_loop()
-        if self._timer is not None and (after_ms or self._timer.when() <= loop.time()):
-            return
         if self._timer is not None:
+            if after_ms or self._timer_is_soon:
+                return
             self._timer.cancel()
+        self._timer_is_soon = not after_ms
+        loop = asyncio.get_running_loop()
         self._timer = loop.call_later(after_ms / 1000, self._write_in_background)
 
     def _write_in_background(self) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import uvloop
+
 from broker.lifecycle.journal_knowledge import JournalKnowledge
 from broker.storage.journal_checkpoint import (
     JOURNAL_CHECKPOINT,
@@ -90,3 +94,16 @@ async def test_what_was_heard_is_on_disk_when_the_broker_ends():
     lab.knowledge.write_now()
     await lab.log_dirs[0].queue.submit("behind the write", lambda: None)
     assert lab.kept().journal_number == 42
+
+
+def test_two_new_epochs_in_one_turn_of_the_loop_are_written_on_every_loop():
+    async def main() -> None:
+        lab = Lab()
+        for answer in (stamped(1, epoch=3), stamped(1, epoch=4), stamped(1, epoch=5)):
+            lab.knowledge.heard(answer)
+        lab.knowledge.write_now()
+        await lab.log_dirs[0].queue.submit("behind the write", lambda: None)
+        assert lab.kept().controller_epoch == 5
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())
