@@ -41,6 +41,7 @@ Tell = Callable[[str], None]
 @click.option("--first-seed", default=1, show_default=True, help="Of those that mutants meet.")
 @click.option("--stages", default=",".join(STAGES), show_default=True, help="What mutants meet.")
 @click.option("--only", multiple=True, help="Only mutants whose id has this in it, all of them.")
+@click.option("--within", multiple=True, help="Draw only from files whose path has this in it.")
 @click.option("--again", is_flag=True, help="Have what survived meet everything again.")
 @click.option("--jobs", default=1, show_default=True)
 @click.option("--folder", type=click.Path(path_type=Path), default=ROOT / "build/mutants")
@@ -52,6 +53,7 @@ def main(
     first_seed: int,
     stages: str,
     only: Sequence[str],
+    within: Sequence[str],
     again: bool,
     jobs: int,
     folder: Path,
@@ -61,7 +63,7 @@ def main(
 
     The exit code is 1 when one survives that is not proven to be equivalent.
     """
-    drawn = _drawn(count, seed, only)
+    drawn = _drawn(count, seed, only=only, within=within)
     results = Results(folder / "results.jsonl")
     if again:
         for mutant in drawn:
@@ -113,10 +115,13 @@ class Reaches:
         return Stage(name=name, cases=cases, cpu_s=self._cpu_s if name == "seeds" else None)
 
 
-def _drawn(count: int, seed: int, only: Sequence[str]) -> list[Mutant]:
+def _drawn(
+    count: int, seed: int, *, only: Sequence[str] = (), within: Sequence[str] = ()
+) -> list[Mutant]:
+    """Return all mutants that ``only`` names, or a sample: of all rooms, or of those ``within``."""
     if only:
         return [mutant for mutant in all_mutants() if any(part in mutant.id for part in only)]
-    return sample(all_mutants(), count, seed)
+    return sample(all_mutants(within=within), count, seed)
 
 
 def _meet_all(

@@ -95,11 +95,19 @@ def mutants_of(path: str, root: Path = ROOT) -> list[Mutant]:
     return sorted(found, key=lambda mutant: (mutant.line, mutant.id))
 
 
-def all_mutants(places: Iterable[str] = PLACES, root: Path = ROOT) -> Iterator[Mutant]:
-    """Give the mutants of all files of some places."""
+def all_mutants(
+    places: Iterable[str] = PLACES, root: Path = ROOT, *, within: Iterable[str] = ()
+) -> Iterator[Mutant]:
+    """Give the mutants of all files of some places.
+
+    ``within`` are parts of paths: a file that has none of them is left out, where there are some.
+    """
+    parts = tuple(within)
     for place in places:
         for file in sorted(root.glob(place)):
-            yield from mutants_of(file.relative_to(root).as_posix(), root)
+            path = file.relative_to(root).as_posix()
+            if not parts or any(part in path for part in parts):
+                yield from mutants_of(path, root)
 
 
 def sample(mutants: Iterable[Mutant], count: int, seed: int) -> list[Mutant]:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.mutation_testing.planting import (
     Mutant,
+    all_mutants,
     mutants_of,
     mutated_source,
     plant,
@@ -144,6 +145,19 @@ def test_a_sample_is_drawn_by_its_seed_and_a_smaller_one_begins_a_larger(root: P
 
     assert sample(mutants, 5, seed=1) == sample(mutants[::-1], 9, seed=1)[:5]
     assert sample(mutants, 9, seed=1) != sample(mutants, 9, seed=2)
+
+
+def test_mutants_of_some_rooms_are_those_of_files_whose_paths_have_a_part(root: Path) -> None:
+    (root / "planted_here/door.py").write_text(RULE, encoding="utf-8")
+    (root / "planted_here/lane.py").write_text(RULE, encoding="utf-8")
+
+    def files(*within: str) -> list[str]:
+        found = all_mutants(["planted_here/*.py"], root, within=within)
+        return list(dict.fromkeys(mutant.path for mutant in found))
+
+    assert files("here/gate", "door") == ["planted_here/door.py", "planted_here/gate.py"]
+    assert files("no such room") == []
+    assert files() == [f"planted_here/{name}.py" for name in ("door", "gate", "lane")]
 
 
 def planted(kind: str, root: Path) -> None:
