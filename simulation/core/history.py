@@ -17,6 +17,8 @@ UNREADABLE: Final = -1
 """In the place of a record's number: what was read is no record of a workload."""
 NAMELESS: Final = -2
 """The same: a record without a value, whose number old formats have no place for."""
+NO_GENERATION: Final = -1
+"""Of a member that has left its group, and of who is in none."""
 
 
 class Kind(StrEnum):
@@ -111,7 +113,10 @@ class Poll(NamedTuple):
 
 
 class Assignment(NamedTuple):
-    """What one member of a group owns from now on; without a group: a consumer begins anew."""
+    """What one member of a group owns from now on; without a group: a consumer begins anew.
+
+    In no generation: it has left.
+    """
 
     group: str
     generation: int

@@ -26,6 +26,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import NO_LEADER, TopicPartition
 from protocol.records.batch import Compression
 from simulation.core.history import (
+    NO_GENERATION,
     Assignment,
     Function,
     History,
@@ -53,7 +54,6 @@ from simulation.workload.position_reset import PositionReset
 from simulation.workload.producer import Pace, ProducerSettings
 from simulation.workload.progress import Progress
 
-NO_GENERATION: Final = -1
 UNTOLD: Final = ProducerRange(-1, -1, -1)
 """The library does not say how it numbers batches."""
 POLL_MS: Final = 500

@@ -5,7 +5,7 @@ Where it begins is in the history, so that a checker can follow it from record t
 
 from __future__ import annotations
 
-from simulation.core.history import Assignment, Function
+from simulation.core.history import NO_GENERATION, Assignment, Function
 from simulation.workload.consumer import ConsumerWorkload, Position
 
 
@@ -29,6 +29,6 @@ class CommittedReader(ConsumerWorkload):
 
     def _write_down(self) -> None:
         """Note that it may be given again what it was given."""
-        told = Assignment("", -1, ())
+        told = Assignment("", NO_GENERATION, ())
         with self._history.begin(self._client.client_id, Function.ASSIGN, told) as assigning:
             assigning.ok(told)

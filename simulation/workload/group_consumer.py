@@ -22,7 +22,7 @@ from aiokafka.protocol.commit import OffsetCommitRequest
 
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from simulation.core.history import Assignment, Commit, Function, Read
+from simulation.core.history import NO_GENERATION, Assignment, Commit, Function, Read
 from simulation.workload.aiokafka_clients import AiokafkaReader, library_offsets
 from simulation.workload.aiokafka_start import error_name
 
@@ -48,6 +48,15 @@ class GroupConsumerWorkload(AiokafkaReader[GroupConsumerSettings]):
 
     _may_commit_late = False
     """Whether it was assigned partitions, and has committed none of them since."""
+
+    async def run(self) -> None:
+        """Read until stopped, and write down that it has left its group."""
+        try:
+            await super().run()
+        finally:
+            left = Assignment(self._settings.group, NO_GENERATION, ())
+            with self._history.begin(self._client_id, Function.ASSIGN, left) as leaving:
+                leaving.ok(left)
 
     def _subscribed(self) -> Any:
         consumer = self._consumer(

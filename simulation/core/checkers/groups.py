@@ -7,7 +7,8 @@ back (KIP-848), which it is told in an earlier generation.
 A generation's number comes again only when a group was forgotten: nobody in it and no offsets when
 its coordinator looks, every ``offsets.retention.check.interval.ms``. By the consumer protocol that
 shows: who asks after a generation was told is told an earlier one. Whoever had asked before that
-was heard may be told of either group.
+was heard may be told of either group. By the classic one nobody knows when a member had asked; but
+members tell when they have left, and a group that all have left is forgotten at the next look.
 """
 
 from __future__ import annotations
@@ -22,7 +23,16 @@ from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.history import Assignment, Commit, Function, Kind, Operation, Poll, Txn
+from simulation.core.history import (
+    NO_GENERATION,
+    Assignment,
+    Commit,
+    Function,
+    Kind,
+    Operation,
+    Poll,
+    Txn,
+)
 from simulation.core.samples import Samples
 
 NAME: Final = "groups"
@@ -36,11 +46,15 @@ class _GroupLife:
     """A group until it is forgotten."""
 
     began_us: int = 0
-    """When that was heard; before, it may have been the one that is forgotten."""
+    """When that was heard; before, it may have been the one that is forgotten. -1: it was not."""
     first: tuple[str, int] | None = None
     """Who heard that, and when it had asked."""
     told: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
     """When which generation was told, where it was the latest."""
+    members: set[str] = field(default_factory=set[str])
+    """Who was told of it, and has not left."""
+    left_us: int = 0
+    """When the last of those left that did."""
 
     def has(self, client: str, assigned: Assignment) -> bool:
         """Whether what a client was told is surely of this group, and not of the one before."""
@@ -48,7 +62,12 @@ class _GroupLife:
         return self.first is None or asked_us >= self.began_us or (client, asked_us) == self.first
 
     def shows_its_end(self, assigned: Assignment, at_us: int, looks_us: int) -> bool:
-        """Whether a later generation was told before that was asked for, and a look was between."""
+        """Whether a later generation was told before that was asked for, and a look was between.
+
+        Or nobody was left in it, and a generation is told that should be behind it.
+        """
+        if assigned.asked_us < 0 and self.told and not self.members:
+            return at_us - self.left_us >= looks_us and assigned.generation <= self.told[-1][1]
         return any(
             told_us < assigned.asked_us
             and at_us - told_us >= looks_us
@@ -89,10 +108,18 @@ class _Groups:
             assigned, operation.at_us, looks_us
         ) and all(group != assigned.group for group, _ in self.committed)
 
+    def left(self, operation: Operation, left: Assignment) -> None:
+        """Hear that a member has left its group."""
+        life = self.lives[left.group]
+        life.members.discard(operation.client)
+        life.left_us = operation.at_us
+
     def forget(self, operation: Operation, assigned: Assignment) -> None:
         """Begin anew with a group: what was told of its generations is of no more use."""
         group, asked_us = assigned.group, assigned.asked_us
-        self.lives[group] = _GroupLife(operation.at_us, (operation.client, asked_us))
+        # By the classic protocol all had left it: nobody is told of it any more.
+        began_us = -1 if asked_us < 0 else operation.at_us
+        self.lives[group] = _GroupLife(began_us, (operation.client, asked_us))
         self.owners = {key: owner for key, owner in self.owners.items() if key[0] != group}
         self.assigned = {key: told for key, told in self.assigned.items() if key[0] != group}
         self.taken = {key: told for key, told in self.taken.items() if key[0] != group}
@@ -132,10 +159,7 @@ def _told(evidence: Evidence) -> list[Violation]:
             continue
         match operation.value:
             case Assignment() as assigned:
-                if groups.is_forgotten(operation, assigned, looks_us):
-                    groups.forget(operation, assigned)
-                found += _owners(groups, operation, assigned)
-                found += _given_back(groups, operation, assigned)
+                found += _assigned(groups, operation, assigned, looks_us)
             case Commit() as commit if operation.function is Function.COMMIT:
                 found += _committed(groups, operation, commit)
             case Txn() as txn if txn.group:
@@ -155,9 +179,22 @@ def _told(evidence: Evidence) -> list[Violation]:
     return found
 
 
+def _assigned(
+    groups: _Groups, operation: Operation, assigned: Assignment, looks_us: int
+) -> Iterator[Violation]:
+    if assigned.generation == NO_GENERATION and not assigned.partitions:
+        groups.left(operation, assigned)
+        return
+    if groups.is_forgotten(operation, assigned, looks_us):
+        groups.forget(operation, assigned)
+    yield from _owners(groups, operation, assigned)
+    yield from _given_back(groups, operation, assigned)
+
+
 def _owners(groups: _Groups, operation: Operation, assigned: Assignment) -> Iterator[Violation]:
     client = operation.client
     life = groups.lives[assigned.group]
+    life.members.add(client)
     if all(assigned.generation > generation for _, generation in life.told):
         life.told.append((operation.at_us, assigned.generation))
     for tp in assigned.partitions:

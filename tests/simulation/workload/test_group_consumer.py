@@ -6,7 +6,7 @@ import asyncio
 
 from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS
-from simulation.core.history import Assignment, Commit, Function, Kind, Poll
+from simulation.core.history import NO_GENERATION, Assignment, Commit, Function, Kind, Poll
 from simulation.workload.clients import addresses_of
 from simulation.workload.group_consumer import GroupConsumerSettings, GroupConsumerWorkload
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
@@ -72,7 +72,7 @@ async def test_two_members_share_a_topic_and_one_goes_on_where_the_other_was(lab
             await write(lab, 4)
             await until(third, read=4)
             third.stop()
-    assert owned(lab)[-1][1] == tps
+    assert owned(lab)[-2:] == [(generation + 2, tps), (NO_GENERATION, [])]
     reads = [
         read.fetch_offset
         for operation in lab.ended(Function.POLL)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from protocol.ids import TopicPartition
 from simulation.core.checkers.groups import check_groups
-from simulation.core.history import Assignment, Commit, Function, Poll, Read, Txn
+from simulation.core.history import NO_GENERATION, Assignment, Commit, Function, Poll, Read, Txn
 from simulation.core.rebalances import UnheardRebalance
 from simulation.core.samples import Damage, FaultSample
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
@@ -80,6 +80,52 @@ def test_the_generations_of_a_group_that_was_forgotten_come_again() -> None:
     story.told("one", 3, TP, asked_s=6)
 
     assert story.texts == ["orders-0 has two owners in generation 3 of group g: other and one"]
+
+
+def left_by_all(*others: str) -> GroupStory:
+    """Return a story in which ``one`` left at 2 s; coordinators look every 0.3 s."""
+    story = GroupStory()
+    story.configs[LOOKS] = "300"
+    story.at(1)
+    for client in ("one", *others):
+        story.assign(client, 1, *([TP] if client == "one" else []))
+    story.at(2)
+    story.assign("one", NO_GENERATION)
+    return story
+
+
+def test_a_group_that_its_classic_members_have_left_begins_anew_after_a_look() -> None:
+    story = left_by_all()
+    story.at(2.3)
+    story.assign("other", 1, TP)
+
+    assert story.texts == []
+
+    story.assign("one", 1, TP)
+
+    assert story.texts == ["orders-0 has two owners in generation 1 of group g: other and one"]
+
+
+def test_a_group_that_was_left_just_now_or_by_some_is_not_forgotten() -> None:
+    told = ["orders-0 has two owners in generation 1 of group g: one and other"]
+    early = left_by_all()
+    early.at(2.2)
+    early.assign("other", 1, TP)
+    assert early.texts == told
+
+    some = left_by_all("third")
+    some.at(3)
+    some.assign("other", 1, TP)
+    assert some.texts == told
+
+
+def test_a_group_that_was_left_and_has_offsets_is_not_forgotten() -> None:
+    story = left_by_all()
+    story.commit("one", 5)
+    story.at(3)
+    story.assign("other", 1, TP)
+
+    assert story.texts == ["orders-0 has two owners in generation 1 of group g: one and other"]
 
 
 def test_a_group_that_has_offsets_is_not_forgotten() -> None:
