@@ -257,7 +257,7 @@ class LeadershipChanged:
     changes: tuple[Leadership, ...]
 
     def apply(self, state: ClusterState) -> None:
-        """Replace the leadership of each; the journal knows these partitions from now on."""
+        """Replace the leadership of each; the journal knows their replicas from now on."""
         for change in self.changes:
             partitions = state.topics[change.topic].partitions
             known = partitions[change.partition]
@@ -274,7 +274,7 @@ class LeadershipChanged:
                 is_recovering=change.is_recovering,
             )
             tp = TopicPartition(change.topic, change.partition)
-            for broker_id in list(state.unknown_replicas):
+            for broker_id in known.replicas:
                 drop(state.unknown_replicas, broker_id, tp)
 
 

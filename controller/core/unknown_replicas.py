@@ -18,13 +18,13 @@ from protocol.messages.journal import JournalReport
 
 
 def note(step: Step, reports: Mapping[int, JournalReport]) -> None:
-    """Journal what brokers go on with that the state does not have, instead of what they did.
+    """Journal what brokers go on with that the state does not give them, instead of what they did.
 
     Not what they told before they deleted it: they would begin it anew to follow nobody.
     ``tell`` when they listen.
     """
     for broker_id, report in sorted(reports.items()):
-        unknown = dict(_unknown(step, report))
+        unknown = dict(_unknown(step, broker_id, report))
         if unknown != step.state.unknown_replicas.get(broker_id, {}):
             step.change(UnknownReplicasReported(broker_id, tuple(unknown.items())))
 
@@ -44,27 +44,39 @@ def first_leader_epoch(step: Step, tp: TopicPartition) -> int:
 def tell(step: Step, broker_ids: Iterable[int]) -> None:
     """Tell brokers that are reachable that nobody leads these partitions, and that they are gone.
 
-    One that was made anew since is known: its own leadership was told.
+    One that was made anew since is known, and its replicas were told who leads it. Who is none of
+    them would go on with the one before, from a broker that may have another log by now.
     """
     batch = step.new_batch()
     reported = step.state.unknown_replicas
     tps = dict.fromkeys(tp for _, found in sorted(reported.items()) for tp in found)
     for broker_id in broker_ids:
         for tp in tps:
-            if step.state.find(tp) is None:
-                own = reported.get(broker_id, {}).get(tp)
+            own, partition = reported.get(broker_id, {}).get(tp), step.state.find(tp)
+            if partition is None:
                 if own is not None:
                     epoch = own.leader_epoch + 1
                     batch.add_without_leader(broker_id, tp, own.topic_id, epoch)
                 batch.add_gone(broker_id, tp)
+            elif own is not None and broker_id not in partition.replicas:
+                batch.add_stop_replica(broker_id, tp, delete=False, of_any_epoch=True)
     step.send_batch(batch)
 
 
-def _unknown(step: Step, report: JournalReport) -> Iterator[tuple[TopicPartition, UnknownReplica]]:
+def _unknown(
+    step: Step, broker_id: int, report: JournalReport
+) -> Iterator[tuple[TopicPartition, UnknownReplica]]:
     for topic in report.topics or ():
         if bytes(topic.topic_id) in step.run.deleted_topic_ids:
             continue
         for replica in topic.replicas:
             tp = TopicPartition(topic.name, replica.partition)
-            if replica.leader_epoch != NO_EPOCH and step.state.find(tp) is None:
+            if replica.leader_epoch != NO_EPOCH and not _is_known(step, broker_id, tp):
                 yield tp, UnknownReplica(bytes(topic.topic_id), replica.leader_epoch)
+
+
+def _is_known(step: Step, broker_id: int, tp: TopicPartition) -> bool:
+    """Whether a broker is a replica of it, or is ordered to delete it under the epoch it has."""
+    partition = step.state.find(tp)
+    is_removed = tp in step.state.removed.get(broker_id, ())
+    return partition is not None and (broker_id in partition.replicas or is_removed)

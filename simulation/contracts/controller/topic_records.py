@@ -92,7 +92,7 @@ def leadership_changed(record: LeadershipChanged, state: ClusterState) -> Check:
             controller_epoch=change.controller_epoch,
             is_recovering=change.is_recovering,
         )
-        wanted.update((("unknown_replicas", each, tp), GONE) for each in state.unknown_replicas)
+        wanted.update((("unknown_replicas", each, tp), GONE) for each in before.replicas)
     return (yield from exactly(state, wanted))
 
 

@@ -56,3 +56,11 @@ def test_a_partition_that_is_led_anew_is_known() -> None:
     state = state_of(*reported, *topic_records("t", [LED]))
 
     assert state.unknown_replicas == {1: {tp("u-0"): UNKNOWN}}
+
+
+def test_of_a_partition_that_is_led_anew_elsewhere_old_replicas_stay_unknown() -> None:
+    reported = [UnknownReplicasReported(broker, ((tp("t-0"), UNKNOWN),)) for broker in (1, 3)]
+
+    state = state_of(*reported, *topic_records("t", [LED]))
+
+    assert state.unknown_replicas == {3: {tp("t-0"): UNKNOWN}}

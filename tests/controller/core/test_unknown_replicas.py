@@ -5,11 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from controller.core import unknown_replicas
+from controller.core.effects import Send
 from controller.core.journal_records import UnknownReplicasReported
 from controller.core.snapshot import snapshot
 from controller.core.state import Topic, UnknownReplica
 from controller.journal import Entry, encode_entry, replay
-from protocol.ids import LEADER_DURING_DELETE, NO_LEADER, TopicPartition
+from protocol.ids import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_LEADER, TopicPartition
 from protocol.messages.control import LeaderAndIsrRequest, UpdateMetadataRequest
 from protocol.messages.journal import JournalReport, ReportedReplica
 from tests.controller.core.cluster import Cluster, three_brokers
@@ -90,6 +91,35 @@ def test_one_that_was_made_anew_is_left_alone() -> None:
     cluster.create("later", [1, 2])
 
     assert told(cluster, 1, 2, 3) == []
+
+
+def test_one_that_was_made_anew_elsewhere_is_stopped_and_stays() -> None:
+    cluster = three_brokers()
+    noted(cluster, b1=led(1, (4, 7), (1, 3)), b3=led(1, (4, 7), (1, 3)))
+    cluster.create("later", [1, 2])
+    step = step_of(cluster)
+
+    unknown_replicas.tell(step, (1, 2, 3))
+
+    (effect,) = step.effects
+    assert isinstance(effect, Send)
+    assert effect.broker_id == 3
+    (topic,) = effect.request.topic_states
+    (state,) = topic.partition_states
+    assert (topic.topic_name, state.partition_index) == LATER_0
+    assert (state.leader_epoch, state.delete_partition) == (EPOCH_DURING_DELETE, False)
+
+
+def test_a_replica_that_is_none_any_more_is_noted_unless_it_is_to_be_deleted() -> None:
+    cluster = three_brokers()
+    cluster.create("later", [1, 2])
+    goes_on = led(1, (4, 7), (1, 3))
+    noted(cluster, b1=goes_on, b3=goes_on)
+    assert cluster.state.unknown_replicas == {3: {LATER_0: (LATER, 4)}}
+
+    cluster.state.removed[3] = {LATER_0: None}
+    noted(cluster, b1=goes_on, b3=goes_on)
+    assert cluster.state.unknown_replicas == {}
 
 
 def test_who_comes_late_is_told_when_it_is_live() -> None:
