@@ -28,7 +28,6 @@ from analytics.clean import (
     unknown_columns,
 )
 from analytics.distinct import distinct_rows, has_copies
-from analytics.facts.all_facts import FACTS
 from analytics.facts.buckets import bucket_for
 from analytics.findings import RowDict, latest_run
 from analytics.folded import FOLDED, ODD, Folding, folded_text, only_new, whole
@@ -37,12 +36,12 @@ from analytics.pictures.vega import DrawingMissing, vega_script
 from analytics.plan_file import read_plan
 from analytics.report import Report
 from analytics.results import (
+    ALL_FACTS,
     ANSWERS,
     BUCKET,
     PLAIN,
     RESULTS,
     SHOWN_FACTS,
-    SLOWNESS,
     comparisons_step,
     facts_steps,
     plan_step,
@@ -73,7 +72,7 @@ AT_ONCE: Final = 4
 PAGE: Final = "report.html"
 PAGE_ROWS_MAX: Final = 30_000
 """Of one fact of the run that the pictures show."""
-_EARLIER: Final = (*RESULTS, ODD, FOLDED, PAGE, *(f"facts/{name}" for name in (*FACTS, SLOWNESS)))
+_EARLIER: Final = (*RESULTS, ODD, FOLDED, PAGE, *(f"facts/{name}" for name in ALL_FACTS))
 """What an earlier report may have left: of what is not written this time, nothing stays."""
 _EXTREMES: Final = "extremes"
 """The step whose outcome is the longest and the latest run."""
@@ -196,7 +195,7 @@ def _steps(
 
 def _facts_steps(tables: Tables, wanted: Wanted) -> dict[str, Step]:
     """Return what writes facts, in buckets that are named or suit the longest run."""
-    found = facts_steps(tuple(FACTS) if wanted.bucket else SHOWN_FACTS)
+    found = facts_steps(ALL_FACTS if wanted.bucket else SHOWN_FACTS)
     steps = {
         f"facts/{name}": Step(partial(_write_facts, tables, f"facts/{name}", step), step.needs)
         for name, step in found.items()
@@ -232,7 +231,7 @@ def _remember(folding: Folding, tables: Tables) -> None:
 
 def _frames(made: Mapping[str, Any]) -> Rows:
     """Return what the report and its page show: all results, and facts of the latest run."""
-    facts = [name for name in (*SHOWN_FACTS, SLOWNESS) if f"facts/{name}" in made]
+    facts = [name for name in SHOWN_FACTS if f"facts/{name}" in made]
     is_latest = is_of_run(_latest(made)) if facts else F.lit(1) == 1
     return {name: made[name] for name in RESULTS if name in made} | {
         name: made[f"facts/{name}"].where(is_latest) for name in facts

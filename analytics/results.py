@@ -14,6 +14,7 @@ from analytics.answers.comparisons import comparisons, run_samples
 from analytics.answers.imbalance import imbalance
 from analytics.answers.outages import Seen, outages
 from analytics.answers.plan_scores import plan_scores
+from analytics.answers.reassignment_facts import reassignment_facts
 from analytics.answers.reassignments import reassignments
 from analytics.answers.slow_log_dirs import slow_log_dirs, slowness
 from analytics.answers.throttle_costs import throttle_costs
@@ -50,10 +51,14 @@ RESULTS: Final = (
     "checks",
 )
 """What a report shows."""
-SHOWN_FACTS: Final = ("log_dir_facts", "latency_facts")
-"""Facts that answers and pictures need; the others are written for a bucket that is named."""
 SLOWNESS: Final = "slowness"
 """A fact that comes from ``latency_facts``."""
+SHOWN_FACTS: Final = ("log_dir_facts", "latency_facts", SLOWNESS)
+"""Facts that answers and pictures need; the others are written for a bucket that is named."""
+REASSIGNMENT_FACTS: Final = "reassignment_facts"
+"""Facts that come from an answer, of several metric tables: a stream makes none."""
+ALL_FACTS: Final = (*FACTS, REASSIGNMENT_FACTS, SLOWNESS)
+"""What is written for a bucket that is named."""
 BUCKET: Final = "bucket"
 """The step whose outcome is the length of the facts' buckets, such as "10 seconds"."""
 
@@ -84,6 +89,10 @@ def _facts(of: FactsOf, rows: DataFrame, bucket: str) -> DataFrame:
 
 _COMPARED: Final = ("facts/latency_facts", "failovers", "runs")
 _REASSIGNED: Final = ("rows/reassignment_progress", "rows/replica", "rows/latency")
+_REASSIGNED_IN_BUCKETS: Final = (
+    *("reassignments", "rows/reassignment_progress", "rows/replica", "facts/latency_facts"),
+    BUCKET,
+)
 _SEEN: Final = ("rows/log_dir", "rows/replica", "rows/failover_event", "rows/client")
 PLAIN: Final[dict[str, Step]] = {
     "runs": Step(runs, ("rows/log_dir",)),
@@ -109,12 +118,14 @@ ANSWERS: Final[dict[str, Step]] = {
 
 
 def facts_steps(names: tuple[str, ...]) -> dict[str, Step]:
-    """Return what makes facts, by their name alone; ``SLOWNESS`` is always among them."""
+    """Return what makes facts, of ``ALL_FACTS``, by their name alone."""
     steps = {
-        name: Step(partial(_facts, FACTS[name].of), (f"rows/{FACTS[name].source}", BUCKET))
-        for name in names
+        name: Step(partial(_facts, fact.of), (f"rows/{fact.source}", BUCKET))
+        for name, fact in FACTS.items()
     }
-    return steps | {SLOWNESS: Step(slowness, ("facts/latency_facts",))}
+    steps[REASSIGNMENT_FACTS] = Step(reassignment_facts, _REASSIGNED_IN_BUCKETS)
+    steps[SLOWNESS] = Step(slowness, ("facts/latency_facts",))
+    return {name: steps[name] for name in names}
 
 
 def comparisons_step(chosen: Chosen) -> Step:

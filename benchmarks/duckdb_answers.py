@@ -103,27 +103,30 @@ ANSWERS: Final = {
             produce_p99_before_us, produce_p99_us
         FROM ended JOIN fastest USING ({RUN}) LEFT JOIN felt USING ({_MOVE})"""
     ),
-    "reassignments": Made(
+    "reassignments_told": Made(
         f"""
         WITH told AS (SELECT *, state <> 'under_way' AS is_over FROM reassignment_progress),
         followed AS (
             SELECT *, lag(is_over) OVER later AS was_over, lag(adding) OVER later AS was_adding,
                 lag(removing) OVER later AS was_removing
             FROM told WINDOW later AS (PARTITION BY {_PARTITION}
-                ORDER BY at_ms, started_at_ms, is_over)),
-        numbered AS (
-            SELECT *, count(*) FILTER (was_over IS NULL OR was_over OR was_adding <> adding
-                OR was_removing <> removing) OVER (PARTITION BY {_PARTITION}
-                ORDER BY at_ms, started_at_ms, is_over) AS number
-            FROM followed),
-        ended AS (
+                ORDER BY at_ms, started_at_ms, is_over))
+        SELECT *, count(*) FILTER (was_over IS NULL OR was_over OR was_adding <> adding
+            OR was_removing <> removing) OVER (PARTITION BY {_PARTITION}
+            ORDER BY at_ms, started_at_ms, is_over) AS number
+        FROM followed""",
+        is_shown=False,
+    ),
+    "reassignments": Made(
+        f"""
+        WITH ended AS (
             SELECT {_PARTITION}, min(started_at_ms) AS started_at_ms,
                 arg_max(state, (at_ms, is_over)) AS state, bool_or(is_over) AS is_finished,
                 max(at_ms) AS last_seen_ms, max(at_ms) - min(started_at_ms) AS ms,
                 any_value(adding) AS adding, any_value(removing) AS removing,
                 arg_min(leader, (at_ms, is_over)) AS broker_id,
                 nullif(arg_max(throttle_bytes_per_s, (at_ms, is_over)), -1) AS throttle
-            FROM numbered GROUP BY {_PARTITION}, number),
+            FROM reassignments_told GROUP BY {_PARTITION}, number),
         steps AS (
             SELECT {_PARTITION}, started_at_ms, replica.broker_id, at_ms, size_bytes,
                 lag(size_bytes) OVER (PARTITION BY {_PARTITION}, started_at_ms, replica.broker_id
@@ -147,6 +150,52 @@ ANSWERS: Final = {
             throttle AS throttle_bytes_per_s, bytes_per_s / throttle AS throttle_share,
             produce_p99_before_us, produce_p99_us
         FROM known LEFT JOIN felt USING ({_MOVE})"""
+    ),
+    "reassignment_facts": Made(
+        f"""
+        WITH told AS (
+            SELECT *, min(started_at_ms) OVER (PARTITION BY {_PARTITION}, number) AS began_ms
+            FROM reassignments_told),
+        spans AS (
+            SELECT *, bucket_ms * unnest(
+                range(started_at_ms // bucket_ms, last_seen_ms // bucket_ms + 1)) AS bucket
+            FROM reassignments, bucket),
+        said AS (
+            SELECT {_PARTITION}, began_ms AS started_at_ms, bucket,
+                arg_max(told.state, (at_ms, is_over)) AS state,
+                arg_max(told.leader, (at_ms, is_over)) AS leader,
+                nullif(arg_max(told.throttle_bytes_per_s, (at_ms, is_over)), -1) AS throttle
+            FROM told JOIN spans USING ({_PARTITION})
+            WHERE began_ms = spans.started_at_ms AND at_ms < bucket + bucket_ms GROUP BY ALL),
+        sampled AS (
+            SELECT {_PARTITION}, started_at_ms, last_seen_ms, broker_id, at_ms, size_bytes,
+                coalesce(lag(size_bytes) OVER one, 0) AS size_before,
+                greatest(lag(at_ms) OVER one, started_at_ms) AS ms_before
+            FROM (SELECT *, unnest(adding) AS broker_id FROM reassignments) AS target
+            JOIN replica USING ({_PARTITION}, broker_id)
+            WHERE NOT is_future AND at_ms > started_at_ms - 2 * interval_ms
+                AND at_ms - interval_ms < last_seen_ms
+            WINDOW one AS (PARTITION BY {_PARTITION}, started_at_ms, broker_id
+                ORDER BY at_ms, size_bytes)),
+        copies AS (
+            SELECT {_PARTITION}, started_at_ms,
+                least(at_ms, last_seen_ms) // bucket_ms * bucket_ms AS bucket,
+                sum(greatest(size_bytes - size_before, 0)) AS copied,
+                sum(at_ms - ms_before) / count(DISTINCT broker_id) AS ms
+            FROM sampled, bucket WHERE at_ms > started_at_ms GROUP BY ALL),
+        felt AS (
+            SELECT {RUN}, broker_id AS leader, bucket, p99_us
+            FROM latency_facts WHERE scope = 'api' AND name = 'Produce')
+        SELECT {_PARTITION}, started_at_ms, bucket, bucket_ms, said.state, adding, removing,
+            said.leader, CASE WHEN len(adding) = 0 THEN 0 ELSE copied END AS copied_bytes,
+            copied * 1000.0 / ms AS bytes_per_s, throttle AS throttle_bytes_per_s,
+            copied * 1000.0 / ms / throttle AS throttle_share, produce_p99_before_us,
+            p99_us AS produce_p99_us
+        FROM spans JOIN said USING ({_PARTITION}, started_at_ms, bucket)
+        LEFT JOIN copies USING ({_PARTITION}, started_at_ms, bucket)
+        LEFT JOIN felt ON felt.leader = said.leader AND felt.bucket = spans.bucket
+            AND felt.cluster_id = spans.cluster_id AND felt.run_id = spans.run_id
+            AND felt.seed = spans.seed"""
     ),
     "outages": Made(
         f"""

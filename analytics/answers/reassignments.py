@@ -17,7 +17,8 @@ _KEY: Final = [*_PARTITION, c.STARTED_AT_MS]
 _SHOWN: Final = [
     *(c.STATE, c.IS_FINISHED, c.LAST_SEEN_MS, c.DURATION_MS, c.ADDING, c.REMOVING, c.LEADER),
 ]
-_ENDED: Final = ["completed", "cancelled", "replaced"]
+ENDED: Final = ["completed", "cancelled", "replaced"]
+"""States of one that is over."""
 
 
 def reassignments(rows: DataFrame, replicas: DataFrame, latencies: DataFrame) -> DataFrame:
@@ -50,7 +51,7 @@ def reassignments(rows: DataFrame, replicas: DataFrame, latencies: DataFrame) ->
 
 def _each(rows: DataFrame) -> DataFrame:
     """Output: the key, what was last known, duration, leader, adding, removing."""
-    is_over = F.col(c.STATE).isin(_ENDED)
+    is_over = F.col(c.STATE).isin(ENDED)
     last = F.max(F.struct(c.AT_MS, is_over.alias("is_over"), c.STATE, c.THROTTLE_BYTES_PER_S))
     first = F.min(F.struct(c.AT_MS, ~is_over, c.LEADER))
     same = [*_PARTITION, "number", c.ADDING, c.REMOVING]
@@ -90,7 +91,8 @@ def _gathered(found: DataFrame, replicas: DataFrame, latencies: DataFrame) -> Da
     All by one aggregation: what takes longest in a small report is to plan it.
     """
     told = found.select(*_KEY, F.struct(*found.columns).alias("known"))
-    sampled, produced = _sampled(found, replicas), _produced(found, latencies)
+    sampled = added_samples(found, replicas).select(*_KEY, "sample")
+    produced = _produced(found, latencies)
     together = told.unionByName(sampled, allowMissingColumns=True)
     together = together.unionByName(produced, allowMissingColumns=True)
     return together.groupBy(*_KEY).agg(
@@ -101,8 +103,8 @@ def _gathered(found: DataFrame, replicas: DataFrame, latencies: DataFrame) -> Da
     )
 
 
-def _sampled(found: DataFrame, replicas: DataFrame) -> DataFrame:
-    """Output: the key, ``sample`` of a replica that is added.
+def added_samples(found: DataFrame, replicas: DataFrame) -> DataFrame:
+    """Output: the key, last_seen_ms, ``sample`` of a replica that is added.
 
     One that the broker had before, as for the reassignment that this one replaced, was sampled
     within two intervals before; one that is new begins with nothing.
@@ -114,7 +116,7 @@ def _sampled(found: DataFrame, replicas: DataFrame) -> DataFrame:
         replicas.where(~F.col(c.IS_FUTURE))
         .join(F.broadcast(adding), on=[*_PARTITION, c.BROKER_ID])
         .where(is_near)
-        .select(*_KEY, F.struct(c.BROKER_ID, c.AT_MS, c.SIZE_BYTES).alias("sample"))
+        .select(*_KEY, c.LAST_SEEN_MS, F.struct(c.BROKER_ID, c.AT_MS, c.SIZE_BYTES).alias("sample"))
     )
 
 

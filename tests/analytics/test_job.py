@@ -13,15 +13,14 @@ from analytics import columns as c
 from analytics.answers.plan_scores import PLAN
 from analytics.chosen import Chosen
 from analytics.errors import EmptyDump, UnknownRun
-from analytics.facts.all_facts import FACTS
 from analytics.job import Wanted, run_job
 from analytics.results import (
+    ALL_FACTS,
     ANSWERS,
     BUCKET,
     PLAIN,
     RESULTS,
     SHOWN_FACTS,
-    SLOWNESS,
     facts_steps,
     plan_step,
 )
@@ -139,7 +138,7 @@ def test_a_dump_becomes_tables_and_what_does_not_fit_is_kept(
     assert sorted(path.name for path in out.glob("[!.]*")) == [
         *sorted([*set(RESULTS) - {"plan_scores"}, "facts", "quarantine", "report.html", "rows"])
     ]
-    assert sorted(path.name for path in (out / "facts").iterdir()) == sorted([*FACTS, SLOWNESS])
+    assert sorted(path.name for path in (out / "facts").iterdir()) == sorted(ALL_FACTS)
     assert report.page == f"{out}/report.html"
     assert "1 log dir failure" in (out / "report.html").read_text(encoding="utf-8")
     days = out / "rows" / "log_dir" / "run_id=run-1"
@@ -158,10 +157,10 @@ def test_no_page_and_no_facts_of_an_earlier_report_stay_beside_newer_results(
     dump, out = tmp_path / "dump", tmp_path / "out"
     write_dump(dump, SAMPLES)
     run_job(spark, str(dump), str(out), Wanted("10 seconds"))
-    assert len(list((out / "facts").iterdir())) == len(FACTS) + 1
+    assert len(list((out / "facts").iterdir())) == len(ALL_FACTS)
     run_job(spark, str(dump), str(out), Wanted())
     left = sorted(path.name for path in (out / "facts").iterdir())
-    assert left == sorted([*SHOWN_FACTS, SLOWNESS])
+    assert left == sorted(SHOWN_FACTS)
     run_job(spark, str(dump), str(out), Wanted(is_plain=True))
     assert not list((out / "facts").iterdir())
     assert not (out / "report.html").exists()
@@ -212,7 +211,7 @@ def test_an_empty_dump_leaves_the_tables_of_the_last_run(
 
 def test_the_documentation_tells_every_column_of_every_table(spark: SparkSession) -> None:
     rows = {f"rows/{table}": Step(partial(frame_of, spark, table, [])) for table in TABLE_SCHEMAS}
-    facts = {f"facts/{name}": step for name, step in facts_steps(tuple(FACTS)).items()}
+    facts = {f"facts/{name}": step for name, step in facts_steps(ALL_FACTS).items()}
     steps = {BUCKET: Step(lambda: "10 seconds"), "plan_scores": plan_step(made(spark, [], PLAN))}
     with ThreadPoolExecutor(1) as executor:
         found = work_off(executor, rows | facts | steps | PLAIN | ANSWERS)
@@ -248,9 +247,9 @@ def test_every_table_is_what_another_engine_makes_of_the_same_dump(
         stored = spark_in_production.read.parquet(f"{out}/{name}")
         assert comparable([tuple(row) for row in stored.collect()]) == rows, name
     others = oracle_tables(dump, plan, bucket_s=10)
-    assert {*RESULTS, *FACTS, SLOWNESS} == others.keys() | QUERIES.keys()
+    assert {*RESULTS, *ALL_FACTS} == others.keys() | QUERIES.keys()
     for name, rows in others.items():
-        folder = "facts/" if name in {*FACTS, SLOWNESS} else ""
+        folder = "facts/" if name in ALL_FACTS else ""
         stored = spark_in_production.read.parquet(f"{out}/{folder}{name}")
         found = [row.asDict() for row in stored.drop(c.DAY).collect()]
         assert rows, name
