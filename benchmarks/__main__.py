@@ -28,6 +28,7 @@ _SUITES = (
     "simulation",
     "analytics",
     "analytics_cluster",
+    "analytics_driver",
     "analytics_stream",
 )
 _WITH_PEER = ("cluster", "coordinators", "moves_under_load", "quotas", "security")
