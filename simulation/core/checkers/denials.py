@@ -32,6 +32,8 @@ class _Life(NamedTuple):
     end_us: int
     after_us: int = -1
     """When the topic of this name before it ended; -1: it is the first one."""
+    made_us: int = -1
+    """When it was seen first, led or not: it may have been ordered to end since."""
 
 
 class _Denied(NamedTuple):
@@ -117,7 +119,9 @@ def _denied(samples: Samples, topics: Sequence[str]) -> Iterator[_Denied]:
 def _lives(samples: Sequence[PartitionSample]) -> dict[TopicPartition, list[_Life]]:
     lives: dict[TopicPartition, list[_Life]] = {}
     ids: dict[TopicPartition, bytes] = {}
+    made_us: dict[tuple[TopicPartition, bytes], int] = {}
     for sample in samples:
+        made_us.setdefault((sample.tp, sample.topic_id), sample.at_us)
         known = lives.setdefault(sample.tp, [])
         is_open = bool(known) and known[-1].end_us == EVER
         is_other = is_open and ids[sample.tp] != sample.topic_id
@@ -125,7 +129,9 @@ def _lives(samples: Sequence[PartitionSample]) -> dict[TopicPartition, list[_Lif
             known[-1] = known[-1]._replace(end_us=sample.at_us)
             is_open = False
         if not is_open and not sample.is_deleted and sample.leader_epoch != NO_EPOCH:
-            known.append(_Life(sample.at_us, EVER, known[-1].end_us if known else -1))
+            after_us = known[-1].end_us if known else -1
+            own_us = max(after_us, made_us[sample.tp, sample.topic_id])
+            known.append(_Life(sample.at_us, EVER, after_us, own_us))
             ids[sample.tp] = sample.topic_id
     return lives
 
@@ -138,7 +144,7 @@ def _shortened(
     for tp, known in lives.items():
         ordered = ends.get(tp.topic, [])
         shortened[tp] = [
-            life._replace(end_us=min([life.end_us, *(us for us in ordered if us > life.begin_us)]))
+            life._replace(end_us=min([life.end_us, *(us for us in ordered if us > life.made_us)]))
             for life in known
         ]
     return shortened

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from simulation.core.checkers.denials import check_denials
 from simulation.core.history import Function, Order
 from simulation.core.samples import Denial, FaultSample, NodeSample, TopicView
@@ -106,6 +108,19 @@ def test_an_ordered_deletion_may_be_told_before_it_is_seen_or_never_be_seen() ->
     _view(story, 10.2, named=("orders",))
     _view(story, 11, named=("orders",))
     assert _times(story) == [10.201]
+
+
+@pytest.mark.parametrize(("ordered_s", "times"), [(4, [9.001]), (6, [])])
+def test_a_deletion_may_be_ordered_before_anybody_leads(ordered_s: int, times: list[float]) -> None:
+    story = Story()
+    _start(story, 1, boot=1)
+    story.at(5).partition(leader=-1, epoch=-1)
+    story.at(ordered_s).order(Function.DELETE_TOPIC, Order(topic="orders"))
+    story.at(7).partition()
+    _view(story, 8, "orders")
+    _view(story, 9, named=("orders",))
+
+    assert _times(story) == times
 
 
 def test_who_hears_late_may_have_told_of_the_topic_of_that_name_before_it() -> None:
