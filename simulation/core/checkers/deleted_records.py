@@ -2,7 +2,7 @@
 
 Where logs begin in the end is held against the orders in `ordered_places`; here it is all the time.
 When an order is answered, every replica that the controller has as alive begins there or later, or
-the next leader may bring the records back.
+the next leader may bring the records back. One that was away may yet (`unaware_leaders`).
 Source: KIP-107; Partition.scala deleteRecordsOnLeader, lowWatermarkIfLeader.
 """
 
@@ -18,6 +18,7 @@ from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.ordering import Ordered, ordered_of
 from simulation.core.checkers.quiet_times import QuietTimes
 from simulation.core.checkers.timeline import in_force
+from simulation.core.checkers.unaware_leaders import led_unaware_us
 from simulation.core.history import Function, Kind, Poll
 from simulation.core.samples import (
     HOSTED_ROLES,
@@ -44,6 +45,12 @@ class _Deleted(NamedTuple):
     """Of the newest leader by then; older ones may not know."""
     answered: str
     """When, in words."""
+    undone_us: int | None
+    """When a leader was elected that may not have heard of it."""
+
+    def holds(self, at_us: int) -> bool:
+        """Whether it had been answered by then, and binds whoever leads."""
+        return self.at_us < at_us and (self.undone_us is None or at_us < self.undone_us)
 
 
 def check_deleted_records(evidence: Evidence) -> list[Violation]:
@@ -156,7 +163,8 @@ def _deleted(
         if led:
             newest = max(led, key=lambda sample: sample.leader_epoch)
             at = each.end_us, tp, each.order.offset
-            yield _Deleted(*at, newest.topic_id, newest.leader_epoch, each.answered)
+            undone_us = led_unaware_us(evidence, tp, each.end_us)
+            yield _Deleted(*at, newest.topic_id, newest.leader_epoch, each.answered, undone_us)
 
 
 def _in_logs(
@@ -164,7 +172,7 @@ def _in_logs(
 ) -> Iterator[Violation]:
     """Find the first leader since whose log begins before; disks that lost what it says apart."""
     for sample in leaders:
-        is_later = sample.at_us > deleted.at_us and sample.leader_epoch >= deleted.leader_epoch
+        is_later = deleted.holds(sample.at_us) and sample.leader_epoch >= deleted.leader_epoch
         is_earlier = sample.log_start_offset < deleted.before
         if not is_later or not is_earlier or sample.topic_id != deleted.topic_id:
             continue
@@ -183,7 +191,8 @@ def _in_reads(deleted: _Deleted, evidence: Evidence) -> Iterator[Violation]:
     """Find the first read since, of the same or a newer leader, that has such records."""
     for begin, end in evidence.spans:
         poll = end.value
-        if end.kind is not Kind.OK or begin.at_us <= deleted.at_us or not isinstance(poll, Poll):
+        is_due = deleted.holds(begin.at_us) and deleted.holds(end.at_us)
+        if end.kind is not Kind.OK or not is_due or not isinstance(poll, Poll):
             continue
         for read in poll.reads:
             is_newer = NO_EPOCH != read.leader_epoch >= deleted.leader_epoch

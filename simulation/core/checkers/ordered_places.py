@@ -16,6 +16,7 @@ from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.fault_model import trusted_logs
 from simulation.core.checkers.ordering import Ordered
 from simulation.core.checkers.registers import possible_values
+from simulation.core.checkers.unaware_leaders import led_unaware_us
 from simulation.core.history import Function, Order
 from simulation.core.samples import HOSTED_ROLES, ReplicaSample, Samples
 
@@ -200,7 +201,8 @@ def _records_still_there(ordered: list[Ordered], evidence: Evidence) -> Iterator
         is_forgiven = each.begin_us <= forgiven.get(tp, -1)
         if is_forgiven or deletions.took_topic(tp.topic, each.begin_us):
             continue
-        if logs[tp].log_start_offset < each.order.offset:
+        is_undone = led_unaware_us(evidence, tp, each.end_us) is not None
+        if logs[tp].log_start_offset < each.order.offset and not is_undone:
             yield (
                 f"{tp} begins at {logs[tp].log_start_offset}, and the records before "
                 f"{each.order.offset} were deleted, answered at {each.answered}"

@@ -54,6 +54,21 @@ def test_a_new_leader_that_begins_before_brings_them_back() -> None:
     ]
 
 
+def test_a_new_leader_that_joined_the_isr_a_moment_before_may_bring_them_back() -> None:
+    story = _deleted()
+    story.partition(isr=(1,), epoch=3)
+    _leads(story.at(2.5), 4, broker=3, epoch=3)
+    story.at(3).partition(isr=(1, 2), epoch=3)
+    story.at(3.2).partition(isr=(1, 2), leader=2, epoch=4)
+    _leads(story, 0, broker=2, epoch=4)
+    _reads(story.at(4), 0, 4)
+
+    assert _texts(story) == [
+        "orders-0 begins at 4 on its leader 3 at epoch 3, and the records before 5 were deleted, "
+        "answered at 2.000000 s"
+    ]
+
+
 def test_a_leader_of_before_that_was_cut_off_may_not_know() -> None:
     story = _deleted()
     _leads(story.at(3), 0, broker=2, epoch=2)

@@ -174,6 +174,15 @@ def test_a_log_that_begins_before_what_was_deleted(start: int, count: int) -> No
     assert len(_texts(_deleted_story(start))) == count
 
 
+def test_a_leader_that_had_just_joined_the_isr_may_not_have_heard_what_was_deleted() -> None:
+    story = _deleted_story(4)
+    story.partition(isr=(2,), leader=2)
+    story.at(2).partition(isr=(2, 1), leader=2)
+    story.at(2.3).partition(isr=(2, 1), leader=1, epoch=1)
+
+    assert _texts(story) == []
+
+
 def test_a_topic_that_was_deleted_since_began_anew() -> None:
     story = _deleted_story(0)
     story.at(2).order(Function.DELETE_TOPIC, Order(TP.topic))
