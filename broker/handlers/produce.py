@@ -86,8 +86,7 @@ async def handle(
     context: Context, request: ProduceRequest, version: int, client: Client
 ) -> ProduceResponse | Begun | None:
     """Append; answer each partition by itself, or nothing when acks=0 and all went well."""
-    if request.acks not in _VALID_ACKS:
-        return _with_bad_acks(context, request, version)
+    is_bad = request.acks not in _VALID_ACKS
     parts: list[ProducePart] = []
     results: list[ProduceResult | None] = []
     for topic in request.topic_data:
@@ -96,17 +95,18 @@ async def handle(
             unknown = ProduceResult(error_code=ErrorCode.UNKNOWN_TOPIC_ID)
             results += [unknown for _ in topic.partition_data]
             continue
-        if name in INTERNAL_TOPICS and client.id != _ADMIN_CLIENT_ID:
+        if name in INTERNAL_TOPICS and client.id != _ADMIN_CLIENT_ID and not is_bad:
             results += [_internal(name) for _ in topic.partition_data]
             continue
         config = context.topic_configs.config_of(name)
+        is_old = version < BATCHES_ONLY_PRODUCE_VERSION
+        is_rewritten = not is_bad and (is_old or config.compression_type != KEEPS)
         for partition in topic.partition_data:
             received_bytes = len(partition.records or b"")
-            refused = _check(partition, version)
-            if version < BATCHES_ONLY_PRODUCE_VERSION and refused is None:
-                refused = await _convert(context, config, partition)
-            if config.compression_type != KEEPS and refused is None:
-                refused = await _recompress(context, config, partition)
+            refused = _not_there(context, name, partition.index) if is_bad else None
+            refused = refused or _check(partition, version)
+            if is_rewritten and refused is None:
+                refused = await _convert(context, config, partition, version)
             results.append(refused)
             if refused is None:
                 assert isinstance(partition.records, memoryview)
@@ -117,6 +117,8 @@ async def handle(
         _check_not_transactional(parts)
     else:
         parts = await _verified(context, request.transactional_id, version, parts, results)
+    if is_bad:
+        return _with_bad_acks(context, (request, version, client.listener), results)
     begun = await context.produces.begin(parts, acks=request.acks, timeout_ms=request.timeout_ms)
     finish = partial(_finish, context, (request, version, client.listener), results, begun)
     return finish() if begun.ready.done() else Begun(begun.ready, finish, begun.abandon)
@@ -150,17 +152,23 @@ async def _verified(
     return verified
 
 
-def _with_bad_acks(context: Context, request: ProduceRequest, version: int) -> ProduceResponse:
-    """Refuse all partitions: what is not there first, then those that are, without a text."""
-    response = refuse(request, version, KafkaError(ErrorCode.INVALID_REQUIRED_ACKS))
-    for asked, told in zip(request.topic_data, response.responses, strict=True):
-        name = _name(context, asked, version)
-        for row in told.partition_responses:
-            if name is None:
-                row.error_code = ErrorCode.UNKNOWN_TOPIC_ID
-            elif not context.metadata.has_partition(TopicPartition(name, row.index)):
-                row.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    return response
+def _not_there(context: Context, name: str, index: int) -> ProduceResult | None:
+    if context.metadata.has_partition(TopicPartition(name, index)):
+        return None
+    return ProduceResult(error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def _with_bad_acks(
+    context: Context,
+    asked: tuple[ProduceRequest, int, str],
+    results: Sequence[ProduceResult | None],
+) -> ProduceResponse:
+    """Refuse what would be appended now: all else is told first.
+
+    Source: KafkaApis.handleProduceRequest, ReplicaManager.appendRecords.
+    """
+    bad = ProduceResult(error_code=ErrorCode.INVALID_REQUIRED_ACKS)
+    return _response(context, asked, [bad if each is None else each for each in results])
 
 
 def _name(context: Context, topic: TopicProduceData, version: int) -> str | None:
@@ -217,25 +225,23 @@ def _check(partition: PartitionProduceData, version: int) -> ProduceResult | Non
 
 
 async def _convert(
-    context: Context, config: TopicConfig, partition: PartitionProduceData
+    context: Context, config: TopicConfig, partition: PartitionProduceData, version: int
 ) -> ProduceResult | None:
-    """Replace a message set by the batch of its records, or return why that cannot be."""
+    """Make a message set the batch of its records, and pack it as the topic asks for.
+
+    Returns:
+        Why that cannot be.
+    """
     records = partition.records
     assert isinstance(records, memoryview)
-    if not is_message_set(records):
-        return None
-    return await _rewrite(context, partition, convert_in_steps(records, config))
-
-
-async def _recompress(
-    context: Context, config: TopicConfig, partition: PartitionProduceData
-) -> ProduceResult | None:
-    """Pack a batch as the topic asks for, or return why that cannot be."""
-    records = partition.records
-    assert isinstance(records, memoryview)
-    if not needs_recompression(records, config):
-        return None
-    return await _rewrite(context, partition, recompress_in_steps(records, config))
+    refused: ProduceResult | None = None
+    if version < BATCHES_ONLY_PRODUCE_VERSION and is_message_set(records):
+        refused = await _rewrite(context, partition, convert_in_steps(records, config))
+        records = partition.records
+        assert isinstance(records, memoryview)
+    if refused is None and needs_recompression(records, config):
+        refused = await _rewrite(context, partition, recompress_in_steps(records, config))
+    return refused
 
 
 async def _rewrite(

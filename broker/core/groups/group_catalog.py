@@ -69,12 +69,13 @@ def delete(shard: GroupShard, waiter: Waiter, group_id: str) -> Decided:
     if error is not ErrorCode.NONE:
         raise KafkaError(error)
     records: list[Record] = [*shard.offsets.delete_all(group_id), *shard.members.delete(group_id)]
+    shard.offsets.forget_aborted(group_id)
     return Decided(records, (Answer(waiter, ErrorCode.NONE),), is_atomic=False)
 
 
 def _group(shard: GroupShard, group_id: str) -> ClassicGroup | ConsumerGroup | None:
     group = shard.members.get(group_id)
-    if group is None and shard.offsets.has_offsets(group_id):
+    if group is None and shard.offsets.is_here(group_id):
         return _simple_group(group_id)
     return group
 

@@ -171,7 +171,7 @@ class GroupShard:
 
         Source: GroupCoordinator.handleDeleteOffsets.
         """
-        if not self.offsets.has_offsets(group_id) and not self._membership.knows(group_id):
+        if not self.offsets.is_here(group_id) and not self._membership.knows(group_id):
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         in_use = self._membership.topics_in_use(group_id)
         records = self.offsets.delete(group_id, [tp for tp in tps if tp.topic not in in_use])
@@ -245,7 +245,7 @@ class GroupShard:
 
     def _check_generation(self, group_id: str, committer: Committer) -> None:
         """Refuse members of a group that has offsets alone: it is there, and nobody is in it."""
-        is_simple = self.offsets.has_offsets(group_id) and not self._membership.knows(group_id)
+        is_simple = self.offsets.is_here(group_id) and not self._membership.knows(group_id)
         if is_simple and committer.generation >= 0:
             raise KafkaError(ErrorCode.UNKNOWN_MEMBER_ID)
 
@@ -297,6 +297,7 @@ class GroupShard:
                 if left_bytes <= 0:
                     return records
             self._to_look_at.pop()
+            self.offsets.forget_aborted(group_id)
             if not self.offsets.has_offsets(group_id):
                 records += self._membership.offsets_gone(group_id)
         return records

@@ -89,12 +89,16 @@ def _miscounted(group: ConsumerGroup) -> Broken:
 
 @of_method(ConsumerGroup, "preferred_assignor")
 def preferred_assignor(group: ConsumerGroup) -> Generator[None, str | None, Broken]:
-    """The assignor that most members ask for is taken; none where nobody asks for one."""
+    """The assignor that most members ask for is taken; none where nobody asks for one.
+
+    Where two are asked for as often it is the uniform one, as in Apache Kafka.
+    """
     told = yield
     asked = Counter(each.assignor for each in group.members.values() if each.assignor is not None)
     if told is None or not asked:
         return f"{told} of {asked}" if asked or told is not None else None
-    return None if asked[told] == max(asked.values()) else f"{told} of {asked}"
+    most = [each for each, count in asked.items() if count == max(asked.values())]
+    return None if told == max(most) else f"{told} of {asked}"
 
 
 @of_method(ConsumerGroup, "topics")

@@ -116,6 +116,8 @@ def end_transaction(
         if dict(offsets.committed(group_id)) != wanted:
             now = offsets.committed(group_id)
             return f"{ended}, committed: {is_commit}, leave {now}, not {wanted}"
+        if not offsets.is_here(group_id):
+            return f"{group_id} is gone with what was aborted"
     return None
 
 

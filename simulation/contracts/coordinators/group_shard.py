@@ -42,7 +42,7 @@ def commit(
     group_id, offsets = wanted.group_id, shard.offsets
     before = dict(offsets.committed(group_id))
     is_member = wanted.committer.generation >= 0
-    is_simple = offsets.has_offsets(group_id) and not shard.members.knows(group_id)
+    is_simple = offsets.is_here(group_id) and not shard.members.knows(group_id)
     try:
         decided = yield
     except KafkaError as refused:
@@ -143,7 +143,7 @@ def delete_offsets(
     Of a group that is not there it is told so.
     """
     before = dict(shard.offsets.committed(group_id))
-    is_there = shard.offsets.has_offsets(group_id) or shard.members.knows(group_id)
+    is_there = shard.offsets.is_here(group_id) or shard.members.knows(group_id)
     in_use: dict[str, bool] = {}
     if is_there:
         try:
@@ -234,9 +234,8 @@ def delete_group(
 ) -> Generator[None, Decided, Broken]:
     """A group that nobody is in is deleted with all its offsets, and no other is."""
     offsets, group = dict(shard.offsets.committed(group_id)), shard.members.get(group_id)
-    has_offsets = shard.offsets.has_offsets(group_id)
     wanted = ErrorCode.NONE
-    if group is None and not has_offsets:
+    if group is None and not shard.offsets.is_here(group_id):
         wanted = ErrorCode.GROUP_ID_NOT_FOUND
     elif group is not None and group.members:
         wanted = ErrorCode.NON_EMPTY_GROUP
@@ -247,7 +246,7 @@ def delete_group(
         is_kept = is_there and shard.offsets.committed(group_id) == offsets
         told = f"{refused.code.name}, not {wanted.name}, kept: {is_kept}"
         return None if refused.code is wanted and is_kept else told
-    is_left = shard.members.knows(group_id) or shard.offsets.has_offsets(group_id)
+    is_left = shard.members.knows(group_id) or shard.offsets.is_here(group_id)
     if is_left or wanted is not ErrorCode.NONE:
         return f"{group_id} is there still: {is_left}; {wanted.name}"
     if _answer(decided, waiter) is not ErrorCode.NONE or any(each[1] for each in decided.records):

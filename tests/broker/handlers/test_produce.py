@@ -115,6 +115,13 @@ async def test_what_is_not_there_is_told_before_bad_acks(
     assert broker.engine.produced == []
 
 
+async def test_records_that_are_no_batch_are_told_before_bad_acks(broker: FakeBroker):
+    request = produce(acks=2)
+    request.topic_data[0].partition_data[1].records = b""
+    codes = [p.error_code for p in (await broker.ask(request, 9)).responses[0].partition_responses]
+    assert codes == [ErrorCode.INVALID_REQUIRED_ACKS, ErrorCode.INVALID_RECORD]
+
+
 async def test_an_empty_partition_is_refused_and_the_others_go_on(broker: FakeBroker):
     request = produce()
     request.topic_data[0].partition_data[0].records = None
@@ -165,6 +172,14 @@ async def test_transactions_are_verified_before_anything_is_appended(
     assert broker.verifier.asked == [("pay", how, (ORDERS_0, ORDERS_1))]
     ((parts, _, _),) = broker.engine.produced
     assert [(part.tp, part.guard) for part in parts] == [(ORDERS_1, broker.verifier.guard)]
+
+
+async def test_what_a_transaction_is_refused_for_is_told_before_bad_acks(broker: FakeBroker):
+    broker.verifier.refused[ORDERS_0] = ToldCode(ErrorCode.INVALID_TXN_STATE, "")
+    request = transactional(12)
+    request.acks = 2
+    codes = [p.error_code for p in (await broker.ask(request, 12)).responses[0].partition_responses]
+    assert codes == [ErrorCode.INVALID_TXN_STATE, ErrorCode.INVALID_REQUIRED_ACKS]
 
 
 async def test_what_is_not_transactional_is_never_verified(broker: FakeBroker):

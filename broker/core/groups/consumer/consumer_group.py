@@ -141,8 +141,12 @@ class ConsumerGroup:
         return (topic_id, partition) in self._owners
 
     def preferred_assignor(self) -> str | None:
-        """Return the one that most members ask for; None when none does."""
-        return max(self.assignors, key=self.assignors.__getitem__, default=None)
+        """Return the one that most members ask for, of two the uniform one; None when none does.
+
+        Source: ConsumerGroup.preferredServerAssignor, whose map has "uniform" before "range".
+        """
+        last_name_first = sorted(self.assignors, reverse=True)
+        return max(last_name_first, key=self.assignors.__getitem__, default=None)
 
     # Members of the classic protocol.
 

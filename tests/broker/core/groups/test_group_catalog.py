@@ -79,3 +79,26 @@ def test_a_group_that_nobody_is_in_is_deleted_with_all_that_the_log_has_of_it() 
     assert [answer.response for answer in decided.answers] == [ErrorCode.NONE]
     with pytest.raises(KafkaError):
         delete(shard, 1, "both")
+
+
+def test_a_group_whose_only_offsets_were_aborted_is_empty_until_it_is_deleted() -> None:
+    shard = shard_with()
+    shard.offsets.put("g", {ORDERS: Committed(5, 3, "hi", 0)}, producer_id=9)
+    shard.replay_end(9, is_commit=False)
+    assert [(row.group_id, row.group_state) for row in list_groups(shard, [], [])] == [
+        ("g", "Empty")
+    ]
+    assert [answer.response for answer in delete(shard, 1, "g").answers] == [ErrorCode.NONE]
+    assert list_groups(shard, [], []) == []
+
+
+def test_a_group_whose_only_offsets_were_aborted_goes_with_the_next_look() -> None:
+    shard = shard_with()
+    shard.loaded(0, 0)
+    shard.offsets.put("g", {ORDERS: Committed(5, 3, "hi", 0)}, producer_id=9)
+    shard.replay_end(9, is_commit=False)
+    look_ms = CoordinationConfig().offsets_retention_check_interval_ms
+    shard.expire(look_ms - 1, 0)
+    assert len(list_groups(shard, [], [])) == 1
+    shard.expire(look_ms, 0)
+    assert list_groups(shard, [], []) == []

@@ -84,6 +84,23 @@ def test_a_transaction_s_offsets_go_when_it_is_aborted():
     assert not offsets.has_offsets("g")
 
 
+def test_a_group_of_which_an_abort_left_nothing_is_here_until_it_is_looked_at():
+    offsets = GroupOffsets()
+    offsets.put("g", {TP: at(5)}, producer_id=9)
+    offsets.end_transaction(9, is_commit=False)
+    assert (list(offsets.group_ids()), offsets.is_here("g")) == (["g"], True)
+    offsets.forget_aborted("g")
+    assert (list(offsets.group_ids()), offsets.is_here("g")) == ([], False)
+
+
+def test_a_group_that_commits_after_an_abort_is_listed_once():
+    offsets = GroupOffsets()
+    offsets.put("g", {TP: at(5)}, producer_id=9)
+    offsets.end_transaction(9, is_commit=False)
+    offsets.put("g", {TP: at(6)})
+    assert list(offsets.group_ids()) == ["g"]
+
+
 def test_an_offset_committed_after_a_pending_one_stays():
     offsets = GroupOffsets()
     offsets.put("g", {TP: at(5)}, producer_id=9)

@@ -74,6 +74,7 @@ def test_the_assignor_that_most_ask_for_is_preferred() -> None:
         group.put(reader(member_id, "t", assignor=assignor))
     assert group.preferred_assignor() == "range"
     group.remove("b")
+    assert group.preferred_assignor() == "uniform"
     group.remove("d")
     assert group.preferred_assignor() == "uniform"
 
