@@ -111,3 +111,10 @@ def test_a_wrong_rule_is_told_and_the_right_one_is_not(
 ) -> None:
     assert told_of(None, rule, use) == []
     assert told_of(wrong, rule, use)
+
+
+def test_headers_of_what_a_disk_wrote_here_by_mistake_are_not_looked_at() -> None:
+    batch = build_batch([NewRecord(b"value", b"key", 1, (("name", b""),))], BatchOptions())
+    use = loaded(bytes(batch).replace(b"name", b"nam\x97"), batch_of(6, -1))
+
+    assert told_of(None, "CoordinatorLog._replay", use) == []
