@@ -114,7 +114,8 @@ def heartbeat(step: Step, event: RequestArrived) -> Check:
     state, broker_id = step.state, request.broker_id
     known, count = state.brokers.get(broker_id), len(step.records)
     is_current = known is not None and known.broker_epoch == request.broker_epoch
-    leads = [tp for tp in _replicated(state) if _leads_alone(state, tp, broker_id)]
+    stops = _replicated(state) if request.want_shut_down else ()
+    leads = [tp for tp in stops if _leads_alone(state, tp, broker_id)]
     report = report_of(request) or JournalReport(topics=())
     is_news = broker_id in step.run.unlearned or journal_of(state).lacks(report)
     yield

@@ -7,8 +7,8 @@ the rules under contract have their own words for them.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
-from dataclasses import fields
-from typing import Final, TypeAlias, cast
+from dataclasses import fields, replace
+from typing import Any, Final, TypeAlias, cast
 
 from controller.core.state import ClusterState, Partition, Topic
 from protocol.ids import TopicPartition
@@ -17,6 +17,8 @@ from simulation.contracts.contract import Broken
 Path: TypeAlias = tuple[object, ...]
 Facts: TypeAlias = dict[Path, object]
 GONE: Final = "gone"
+Placed: TypeAlias = list[tuple[str, bytes, tuple[Partition, ...]]]
+"""Topic: its name, its id, its partitions."""
 _FIELDS: Final = tuple(each.name for each in fields(ClusterState) if each.compare)
 
 
@@ -24,27 +26,36 @@ def facts_of(state: ClusterState) -> Facts:
     """Return all facts: the field first, then the keys down to what is no table any more."""
     found: Facts = {}
     for name in _FIELDS:
-        found.update(_below((name,), getattr(state, name)))
+        _note(found, (name,), getattr(state, name))
     return found
 
 
-def _below(path: Path, value: object) -> Iterator[tuple[Path, object]]:
-    if isinstance(value, Topic):
-        yield (*path, "topic_id"), value.topic_id
-        yield (*path, "is_deleting"), value.is_deleting
-        yield (*path, "configs"), dict(value.configs)
-        yield (*path, "decision"), value.decision
-        yield from (((*path, number), each) for number, each in enumerate(value.partitions))
-    elif isinstance(value, dict):
+def _note(found: Facts, path: Path, value: object) -> None:
+    if isinstance(value, dict):
         for key, each in cast("dict[object, object]", value).items():
-            yield from _below((*path, key), each)
+            if isinstance(each, dict | Topic):
+                _note(found, (*path, key), cast("object", each))
+            else:
+                found[*path, key] = each
+    elif isinstance(value, Topic):
+        found[*path, "topic_id"] = value.topic_id
+        found[*path, "is_deleting"] = value.is_deleting
+        found[*path, "configs"] = dict(value.configs)
+        found[*path, "decision"] = value.decision
+        for number, each in enumerate(value.partitions):
+            found[*path, number] = each
     else:
-        yield path, value
+        found[path] = value
 
 
 def changes(before: Facts, after: Facts) -> Facts:
     """Return what is another fact now, or ``GONE``."""
-    found = {path: value for path, value in after.items() if before.get(path, GONE) != value}
+    found = {
+        path: value
+        for path, value in after.items()
+        # Most is the same object, which nobody needs to look into.
+        if (old := before.get(path, GONE)) is not value and old != value
+    }
     found.update((path, GONE) for path in before if path not in after)
     return found
 
@@ -99,6 +110,37 @@ def partitions(state: ClusterState) -> Iterator[tuple[TopicPartition, Partition,
     for name, topic in state.topics.items():
         for number, partition in enumerate(topic.partitions):
             yield TopicPartition(name, number), partition, topic
+
+
+def placed_in(state: ClusterState) -> Placed:
+    """Keep all partitions as they are, at little cost: most of the time nobody asks for them."""
+    return [(name, topic.topic_id, tuple(topic.partitions)) for name, topic in state.topics.items()]
+
+
+def partitions_of(placed: Placed) -> dict[TopicPartition, tuple[bytes, Partition]]:
+    """Return what was kept by partition, with the id of its topic."""
+    return {
+        TopicPartition(name, number): (topic_id, one)
+        for name, topic_id, partitions in placed
+        for number, one in enumerate(partitions)
+    }
+
+
+def copy_of(state: ClusterState) -> ClusterState:
+    """Return a copy that changes of either do not reach; what never changes is in both."""
+    # Any: of each field its own.
+    copied: dict[str, Any] = {name: _copied(getattr(state, name)) for name in _FIELDS}
+    return replace(state, **copied)
+
+
+def _copied(value: object) -> object:
+    if isinstance(value, Topic):
+        return replace(value, configs=dict(value.configs), partitions=list(value.partitions))
+    if isinstance(value, dict):
+        table = cast("dict[object, object]", value)
+        return {key: _copied(each) for key, each in table.items()}
+    assert not isinstance(value, list | set), f"{value} can change"
+    return value
 
 
 def leaves(topic: Topic, state: ClusterState) -> bool:

@@ -15,14 +15,20 @@ from controller.core.machine import Machine
 from controller.core.state import ClusterState, Partition
 from protocol.ids import NO_LEADER, TopicPartition
 from simulation.contracts.contract import Broken, of_method
-from simulation.contracts.controller.cluster_facts import alive, live, partitions
+from simulation.contracts.controller.cluster_facts import (
+    alive,
+    live,
+    partitions,
+    partitions_of,
+    placed_in,
+)
 
 
 @of_method(Machine, "step")
 def everyone_is_told(machine: Machine, _: Event, _now_ms: int) -> Generator[None, Decision, Broken]:
     """Of a leadership that changed all brokers hear, and by a new leader epoch all its replicas."""
     state = machine.state
-    before = {tp: one for tp, one, _ in partitions(state)}
+    placed = placed_in(state)
     decision = yield
     if not (machine.run.hearing_is_over and decision.records):
         return None
@@ -38,8 +44,9 @@ def everyone_is_told(machine: Machine, _: Event, _now_ms: int) -> Generator[None
         is_left_alone = each.leader == NO_LEADER and list(each.replicas) == [broker_id]
         if not is_left_alone:
             return f"broker {broker_id} is told to be a replica of {tp}: {one}"
+    before = partitions_of(placed)
     for tp, one, topic in partitions(state):
-        old = before.get(tp)
+        old = before[tp][1] if tp in before else None
         if old is one or topic.is_deleting:
             continue
         broken = _unheard(state, tp, old, one, told, able)

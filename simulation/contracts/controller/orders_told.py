@@ -173,6 +173,8 @@ def _has(told: list[UpdateMetadataRequest], row: _Row) -> bool:
 def answered_behind(machine: Machine, event: Event, _now_ms: int) -> Told:
     """Who ordered something waits for each broker that was told, of this or before."""
     run = machine.run
+    if run.hearing is None and not isinstance(event, RequestArrived):
+        return None
     asked = list(run.hearing.held if run.hearing is not None else ())
     asked += [event] if isinstance(event, RequestArrived) else []
     orders = {each.token: each.request for each in asked if isinstance(each.request, _ORDERS)}

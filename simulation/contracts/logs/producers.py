@@ -36,9 +36,11 @@ def is_open(states: ProducerStates, producer_id: int, epoch: int) -> bool:
 
 def open_offsets(states: ProducerStates) -> list[int]:
     """Return where the open transactions begin."""
-    producers = states._producers.values()  # noqa: SLF001 -- as above
-    starts = (producer.transaction_first_offset for producer in producers)
-    return sorted(start for start in starts if start != NO_OFFSET)
+    producers = states._producers  # noqa: SLF001 -- as above
+    if not producers:
+        return []
+    starts = [producer.transaction_first_offset for producer in producers.values()]
+    return sorted([start for start in starts if start != NO_OFFSET])
 
 
 def _repeated(producer: Producer | None, header: BatchHeader) -> Duplicate | None:

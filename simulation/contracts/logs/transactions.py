@@ -46,7 +46,7 @@ def last_stable_offset(
     """
     waiting = _waiting(producers.ended)
     ended = [one.first_offset for one in waiting if one.last_offset >= high_watermark]
-    open_since = [*open_offsets(producers.states), *_reopened(producers)]
+    open_since = open_offsets(producers.states) + _reopened(producers)
     stable = yield
     if not ended and not open_since:
         return None if stable == high_watermark else f"{stable}, committed is {high_watermark}"
