@@ -37,6 +37,8 @@ REQUESTS_PER_S_MAX: Final = 250
 a quarter of one: a follower that catches up asks again at once.
 """
 _FETCH: Final = 1
+_MUCH_BYTES: Final = 256
+"""An answer with that much has records: a small batch that the next one does not fit behind."""
 _QUARTERS: Final = 4
 _SECOND_US: Final = 1_000_000
 _ROUTINE: Final = frozenset({1, 3, 18, 63})
@@ -175,7 +177,7 @@ class Exchange:
             self._rebalances.waits(self.name, request.group, at_us)
 
     def _end(self, request: _Request, head: bytes, at_us: int) -> None:
-        if request.api_key == _FETCH and len(head) == _HEAD_BYTES:
+        if request.api_key == _FETCH and len(head) >= _MUCH_BYTES:
             since_us, count = self._paces[_FETCH]
             self._paces[_FETCH] = since_us, max(0, count - _QUARTERS + 1)
         if self._rebalances is not None and request.group:

@@ -169,11 +169,11 @@ def test_who_asks_without_a_pause_is_told_once_a_second(
     ] * is_hasty
 
 
-@pytest.mark.parametrize(("each_bytes", "is_hasty"), [(100, True), (4_096, False)])
+@pytest.mark.parametrize(("each_bytes", "is_hasty"), [(100, True), (300, False), (4_096, False)])
 def test_who_fetches_much_may_ask_again_at_once(
     client: ClientConnection, exchange: Exchange, each_bytes: int, is_hasty: bool
 ) -> None:
-    """A follower that catches up under a small ``replica.fetch.max.bytes`` (seed 751038)."""
+    """A follower that catches up under a small ``replica.fetch.max.bytes`` (751038, 901213)."""
     body = codec(FetchRequest, 15).encode_parts(FetchRequest())
     wrong: list[Misanswer] = []
     for number in range(REQUESTS_PER_S_MAX * 2):
