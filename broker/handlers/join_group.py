@@ -15,13 +15,12 @@ from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.groups import JoinGroupRequest, JoinGroupResponse
 
 _ABSENT_PROTOCOL_SINCE: Final = 7
-_UNNAMED: Final = (ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_SERVER_ERROR)
-"""Codes of answers that name no member."""
 
 
 def refuse(request: JoinGroupRequest, version: int, error: KafkaError) -> JoinGroupResponse:
-    """Put the code at the top; who may not join is not named, nor whose subscription is none."""
-    member_id = "" if error.code in _UNNAMED else request.member_id
+    """Put the code at the top; who may not join is not named."""
+    is_forbidden = error.code is ErrorCode.GROUP_AUTHORIZATION_FAILED
+    member_id = "" if is_forbidden else request.member_id
     return _response(join_refused(error.code, member_id), version)
 
 

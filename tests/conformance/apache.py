@@ -48,14 +48,19 @@ broker.rack={rack}
 
 
 @contextmanager
-def apache_cluster(release: str, root: Path, profile: str = PLAIN) -> Generator[str]:
+def apache_cluster(
+    release: str,
+    root: Path,
+    profile: str = PLAIN,
+    configs: Mapping[str, str] = CONFIGS,
+) -> Generator[str]:
     """Run three brokers for the length of a block; give ``host:port`` of the first.
 
     Raises:
         PeerMissingError: Java, Maven or a download is missing.
     """
     run = _zookeeper_cluster if release == "kafka-3.9" else _kraft_cluster
-    with run(root, is_secured=profile == SECURED) as server:
+    with run(root, configs, is_secured=profile == SECURED) as server:
         yield server
 
 
@@ -70,8 +75,10 @@ class _SecuredPeer(KafkaPeer):
 
 
 @contextmanager
-def _zookeeper_cluster(root: Path, *, is_secured: bool) -> Generator[str]:
-    peer = (_SecuredPeer if is_secured else KafkaPeer)(root, BUILD_DIR, CONFIGS, JVM)
+def _zookeeper_cluster(
+    root: Path, configs: Mapping[str, str], *, is_secured: bool
+) -> Generator[str]:
+    peer = (_SecuredPeer if is_secured else KafkaPeer)(root, BUILD_DIR, configs, JVM)
     inner = {id_: free_port() for id_ in BROKER_IDS}
     if isinstance(peer, _SecuredPeer):
         peer.inner = inner
@@ -86,7 +93,7 @@ def _zookeeper_cluster(root: Path, *, is_secured: bool) -> Generator[str]:
 
 
 @contextmanager
-def _kraft_cluster(root: Path, *, is_secured: bool) -> Generator[str]:
+def _kraft_cluster(root: Path, configs: Mapping[str, str], *, is_secured: bool) -> Generator[str]:
     libs = fetch(BUILD_DIR, RELEASES["kafka-4.3"])
     ports = {id_: free_port() for id_ in BROKER_IDS}
     inner = {id_: free_port() for id_ in BROKER_IDS}
@@ -94,8 +101,8 @@ def _kraft_cluster(root: Path, *, is_secured: bool) -> Generator[str]:
     processes: list[subprocess.Popen[bytes]] = []
     try:
         for id_, port in ports.items():
-            more = configs_of("kafka-4.3", port, inner[id_]) if is_secured else {}
-            config = _configure(root, id_, port, quorum, more)
+            secured = configs_of("kafka-4.3", port, inner[id_]) if is_secured else {}
+            config = _configure(root, id_, (port, quorum), {**configs, **secured})
             tool = ["kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(config)]
             subprocess.run(_java(libs, "-Xmx128m", tool), check=True, capture_output=True)
             with (root / f"broker-{id_}.log").open("wb") as out:
@@ -111,12 +118,13 @@ def _kraft_cluster(root: Path, *, is_secured: bool) -> Generator[str]:
             process.wait(DEADLINE_S)
 
 
-def _configure(root: Path, id_: int, port: int, quorum: int, more: Mapping[str, str]) -> Path:
+def _configure(root: Path, id_: int, ports: tuple[int, int], configs: Mapping[str, str]) -> Path:
+    port, quorum = ports
     folder = root / f"b{id_}"
     dirs = [folder / f"d{number}" for number in (1, 2, 3)]
     for path in (*dirs, folder / "metadata"):
         path.mkdir(parents=True)
-    listeners = more.get("listeners", f"PLAINTEXT://127.0.0.1:{port}")
+    listeners = configs.get("listeners", f"PLAINTEXT://127.0.0.1:{port}")
     text = _KRAFT.format(
         id=id_,
         roles="broker,controller" if id_ == 1 else "broker",
@@ -128,7 +136,7 @@ def _configure(root: Path, id_: int, port: int, quorum: int, more: Mapping[str, 
         rack="abc"[id_ - 1],
     )
     config = root / f"broker-{id_}.properties"
-    keys = CONFIGS | {key: value for key, value in more.items() if key != "listeners"}
+    keys = {key: value for key, value in configs.items() if key != "listeners"}
     config.write_text(text + "".join(f"{key}={value}\n" for key, value in keys.items()))
     return config
 

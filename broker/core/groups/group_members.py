@@ -24,13 +24,19 @@ from broker.core.groups.consumer.known_topics import KnownTopics
 from broker.core.groups.decision import Decision, answered
 from broker.core.groups.joins import Joining
 from broker.core.groups.membership import Committer, ExpiryRule
+from broker.core.groups.rebalances import join_refused
 from protocol.configs.coordination import CoordinationConfig
 from protocol.configs.group import GroupConfig
 from protocol.configs.group_parsing import group_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.group_records import GroupMetadataValue
-from protocol.messages.groups import HeartbeatRequest, LeaveGroupRequest, SyncGroupRequest
+from protocol.messages.groups import (
+    HeartbeatRequest,
+    JoinGroupResponse,
+    LeaveGroupRequest,
+    SyncGroupRequest,
+)
 from protocol.stored_records import RecordType, decode_versioned
 from protocol.topic_names import CONSUMER_OFFSETS
 
@@ -207,13 +213,25 @@ class GroupMembers:
             return self.classic.join(joining, now_ms, wall_ms)
         if not group.is_empty:
             self.classic.check_join(joining.request)
-            join = partial(self.consumer.join, group, joining)
+            join = partial(self._join_consumers, group, joining)
             return answered(joining.waiter, join, now_ms, wall_ms)
         joined = self.classic.join(joining, now_ms, wall_ms)
         if self.classic.knows(group.group_id):
             gone = self.consumer.delete(group)
             return Decided((*gone, *joined.records), joined.answers)
         return joined
+
+    def _join_consumers(
+        self, group: ConsumerGroup, joining: Joining, decision: Decision
+    ) -> JoinGroupResponse:
+        """Take a member in, or refuse it without naming it.
+
+        Source: GroupCoordinatorService.joinGroup.
+        """
+        try:
+            return self.consumer.join(group, joining, decision)
+        except KafkaError as refused:
+            return join_refused(refused.code)
 
     def sync(
         self, waiter: Waiter, request: SyncGroupRequest, version: int, now_ms: int, wall_ms: int

@@ -50,14 +50,3 @@ async def test_no_group_is_told_before_anybody_asks_who_coordinates_it(broker: F
     broker.groups.error = KafkaError(ErrorCode.NOT_COORDINATOR)
     response = await broker.ask(joining(group_id=""), 9)
     assert response.error_code == ErrorCode.INVALID_GROUP_ID
-
-
-@pytest.mark.parametrize(
-    "code", [ErrorCode.GROUP_AUTHORIZATION_FAILED, ErrorCode.UNKNOWN_SERVER_ERROR]
-)
-async def test_who_may_not_join_or_tells_no_subscription_is_not_named(
-    broker: FakeBroker, code: ErrorCode
-):
-    broker.groups.error = KafkaError(code)
-    response = await broker.ask(joining(member_id="m"), 9)
-    assert (response.error_code, response.member_id) == (code, "")

@@ -29,10 +29,12 @@ def lab_with_member(partitions: int = 2) -> Lab:
 
 def refused(lab: Lab, member_id: str = "", **said: Any) -> ErrorCode:
     try:
-        lab.join_classic(member_id, **said)
-    except KafkaError as error:
+        answer = lab.told[lab.join_classic(member_id, **said)]
+    except KafkaError as error:  # Before anybody looks at the group.
         return error.code
-    raise AssertionError("it was taken")
+    assert answer.error_code is not NONE, "it was taken"
+    assert answer.member_id == ""
+    return answer.error_code
 
 
 def partitions(synced: Any) -> list[int]:

@@ -1,0 +1,79 @@
+"""What two clusters may answer differently although they mean the same."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any, Final, cast
+
+from conformance.core.cases.building import STAMP_MS
+from protocol.errors import Malformed
+from protocol.records.compression import Compression, decompress
+
+_DAYS_MS: Final = 10**10
+"""Beyond every time that a conversation gives its records: the time of day of a cluster."""
+_TIMES: Final = ("timestamp", "lastTimestamp")
+_CODEC_MASK: Final = 7
+_HASHED: Final = {"committedOffset", "transactionState"}
+"""What rows have in them, or in their own rows, whose order is that of a hash."""
+
+
+def alike(seen: Any) -> Any:
+    """Return what was seen without bytes of compressors, times of day and orders without meaning.
+
+    Partitions of a Fetch that have an error stand behind the others, in the order of their names:
+    Apache Kafka puts those there that it knows nothing of. Transactions that were aborted behind
+    the records of an answer, which it names where its index is coarse, are left out.
+    """
+    if isinstance(seen, list):
+        items = [alike(each) for each in cast("list[Any]", seen)]
+        return sorted(items, key=str) if _HASHED & _names(items) else items
+    if not isinstance(seen, Mapping):
+        return seen
+    form = dict(cast("Mapping[str, Any]", seen))
+    if "attributes" in form and form["attributes"] & _CODEC_MASK:
+        form |= {"batch_length": "<compressed>", "records": _unpacked(form)}
+    for name in _TIMES:
+        if isinstance(form.get(name), int) and form[name] > STAMP_MS + _DAYS_MS:
+            form[name] = "<now>"
+    if "subscribedTopicNames" in form:
+        form["subscribedTopicNames"] = sorted(form["subscribedTopicNames"] or ())
+    if "transactionState" in form:
+        form["topics"] = sorted(form.get("topics", ()), key=str)
+    if form.get("abortedTransactions") and isinstance(form.get("records"), list):
+        form["abortedTransactions"] = _of_records(form)
+    if "sessionId" in form and "responses" in form:
+        form["responses"] = _errors_last(form["responses"])
+    return {key: alike(value) for key, value in form.items()}
+
+
+def _names(rows: list[Any]) -> set[str]:
+    """Return the names of the first row and of the first partition in it."""
+    if not rows or not isinstance(rows[0], dict):
+        return set()
+    first = cast("dict[str, Any]", rows[0])
+    return {*first, *_names(first.get("partitions", []))}
+
+
+def _of_records(partition: Mapping[str, Any]) -> list[Any]:
+    last = partition["records"][-1]
+    end = last["base_offset"] + last["last_offset_delta"]
+    return [each for each in partition["abortedTransactions"] if each["firstOffset"] <= end]
+
+
+def _unpacked(batch: Mapping[str, Any]) -> str:
+    data = base64.b64decode(batch["records"])
+    try:
+        return bytes(decompress(Compression(batch["attributes"] & _CODEC_MASK), data)).hex()
+    except Malformed as error:
+        return f"<malformed: {error}>"
+
+
+def _errors_last(topics: list[Any]) -> list[Any]:
+    rows = [
+        [topic.get("topic") or topic.get("topicId"), row]
+        for topic in topics
+        for row in topic["partitions"]
+    ]
+    fine = [row for row in rows if not row[1]["errorCode"]]
+    return fine + sorted((row for row in rows if row[1]["errorCode"]), key=str)
