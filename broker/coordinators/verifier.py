@@ -178,8 +178,10 @@ class Verifier:
                 guards[tp] = self._ports.produces.begin_verification(
                     tp, *producer, sequence, raises_epochs=how is Verifying.ADDING
                 )
-            except KafkaError:
+            except KafkaError as error:
                 guards[tp] = ALREADY_OPEN  # Not led here: who appends says so, and who leads.
+                if error.code is ErrorCode.INVALID_PRODUCER_EPOCH:
+                    refused[tp] = error.code
         unknown = tuple(tp for tp, guard in guards.items() if guard is not ALREADY_OPEN)
         if unknown:
             codes = await self._ports.channels.ask(

@@ -121,8 +121,17 @@ class ProducerStates:
     ) -> VerificationGuard:
         """Return what a transactional batch must bring; ALREADY_OPEN: nobody is to be asked.
 
-        Source: UnifiedLog.maybeStartTransactionVerification.
+        What a fenced instance asks leaves nothing behind: its sequence is not one that must come
+        before those of the newest one.
+
+        Raises:
+            KafkaError: INVALID_PRODUCER_EPOCH, a newer instance of the producer has written.
+
+        Source: UnifiedLog.maybeStartTransactionVerification (4.3).
         """
+        producer = self._producers.get(producer_id)
+        if producer is not None:
+            _check_epoch(producer_id, epoch, producer.epoch)
         if self._is_open(producer_id, epoch):
             return ALREADY_OPEN
         return self._verifications.begin(

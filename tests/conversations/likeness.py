@@ -14,6 +14,8 @@ _DAYS_MS: Final = 10**10
 """Beyond every time that a conversation gives its records: the time of day of a cluster."""
 _TIMES: Final = ("timestamp", "lastTimestamp")
 _CODEC_MASK: Final = 7
+_SETS: Final = ("subscribedTopicNames", "topicPartitions", "topics")
+"""Lists in the order of a hash; the last one beside the state of a transaction."""
 _HASHED: Final = {"committedOffset", "transactionState"}
 """What rows have in them, or in their own rows, whose order is that of a hash."""
 
@@ -36,10 +38,9 @@ def alike(seen: Any) -> Any:
     for name in _TIMES:
         if isinstance(form.get(name), int) and form[name] > STAMP_MS + _DAYS_MS:
             form[name] = "<now>"
-    if "subscribedTopicNames" in form:
-        form["subscribedTopicNames"] = sorted(form["subscribedTopicNames"] or ())
-    if "transactionState" in form:
-        form["topics"] = sorted(form.get("topics", ()), key=str)
+    for name in _SETS if "transactionState" in form else _SETS[:2]:
+        if form.get(name):
+            form[name] = sorted(form[name], key=str)
     if form.get("abortedTransactions") and isinstance(form.get("records"), list):
         form["abortedTransactions"] = _of_records(form)
     if "sessionId" in form and "responses" in form:

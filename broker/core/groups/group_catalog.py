@@ -69,7 +69,7 @@ def delete(shard: GroupShard, waiter: Waiter, group_id: str) -> Decided:
     if error is not ErrorCode.NONE:
         raise KafkaError(error)
     records: list[Record] = [*shard.offsets.delete_all(group_id), *shard.members.delete(group_id)]
-    shard.offsets.forget_aborted(group_id)
+    shard.offsets.forget_empty(group_id)
     return Decided(records, (Answer(waiter, ErrorCode.NONE),), is_atomic=False)
 
 

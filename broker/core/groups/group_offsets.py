@@ -50,8 +50,8 @@ Offsets: TypeAlias = dict[TopicPartition, Committed]
 class GroupOffsets:
     """What groups committed; a group is here as long as it has an offset, or one is pending.
 
-    One whose only offsets were aborted is here until the next look for expired offsets, as
-    GroupMetadataManager.cleanupGroupMetadata is the first to find it empty.
+    One whose only offsets were refused or aborted is here, and empty, until the next look for
+    expired offsets, as GroupMetadataManager.cleanupGroupMetadata is the first to find it so.
     """
 
     def __init__(self) -> None:
@@ -61,9 +61,8 @@ class GroupOffsets:
         """By producer and group: what open transactions committed."""
         self._producers: dict[str, dict[int, None]] = {}
         """The producers that have something pending, by group."""
-        self._aborted: dict[str, None] = {}
-        """Groups of which an aborted transaction left nothing, until somebody looks for expired
-        offsets: they are there, and empty."""
+        self._empty: dict[str, None] = {}
+        """Groups in which a commit left nothing, until somebody looks for expired offsets."""
         self._order = 0
 
     # What is there.
@@ -72,15 +71,20 @@ class GroupOffsets:
         """Give every group that is here."""
         yield from self._groups
         yield from (group_id for group_id in self._producers if group_id not in self._groups)
-        yield from self._aborted
+        yield from self._empty
 
     def is_here(self, group_id: str) -> bool:
-        """Tell whether a group has offsets, or had some that were aborted a short while ago."""
-        return self.has_offsets(group_id) or group_id in self._aborted
+        """Tell whether a group has offsets, or somebody wanted it to have some a while ago."""
+        return self.has_offsets(group_id) or group_id in self._empty
 
-    def forget_aborted(self, group_id: str) -> None:
+    def note_empty(self, group_id: str) -> None:
+        """Have a group be here although nothing of a commit stays."""
+        if not self.has_offsets(group_id):
+            self._empty[group_id] = None
+
+    def forget_empty(self, group_id: str) -> None:
         """Have a group without offsets go."""
-        self._aborted.pop(group_id, None)
+        self._empty.pop(group_id, None)
 
     def has_offsets(self, group_id: str) -> bool:
         """Tell whether a group has an offset, or one is pending in a transaction."""
@@ -155,8 +159,7 @@ class GroupOffsets:
                 now = self.committed(group_id).get(tp)
                 if now is None or now.order < committed.order:
                     self._groups.setdefault(group_id, {})[tp] = committed
-            if not self.has_offsets(group_id):
-                self._aborted[group_id] = None
+            self.note_empty(group_id)
         return list(pending)
 
     # The log.
@@ -174,7 +177,7 @@ class GroupOffsets:
         self, group_id: str, tp: TopicPartition, committed: Committed, producer_id: int
     ) -> None:
         self._order += 1
-        self._aborted.pop(group_id, None)
+        self._empty.pop(group_id, None)
         committed = committed._replace(order=self._order)
         if producer_id == NO_PRODUCER_ID:
             self._groups.setdefault(group_id, {})[tp] = committed

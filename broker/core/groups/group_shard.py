@@ -7,6 +7,7 @@ Source: GroupCoordinator.scala, GroupCoordinatorShard.java.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Final, NamedTuple
 
 from broker.core.coordination import (
@@ -134,6 +135,8 @@ class GroupShard:
         producer = commit.producer
         producer_id = NO_PRODUCER_ID if producer is None else producer.producer_id
         self.offsets.put(group_id, wanted, producer_id=producer_id)
+        if not wanted:
+            self.offsets.note_empty(group_id)
         return Decided(records, (Answer(waiter, codes),), producer=producer)
 
     def fetch(
@@ -157,7 +160,7 @@ class GroupShard:
         committed = self.offsets.committed(group_id)
         found = [
             self._fetched(group_id, tp, committed, require_stable=require_stable)
-            for tp in (committed if tps is None else tps)
+            for tp in (_by_topic(committed) if tps is None else tps)
         ]
         return Decided(answers=(Answer(waiter, found),))
 
@@ -297,10 +300,18 @@ class GroupShard:
                 if left_bytes <= 0:
                     return records
             self._to_look_at.pop()
-            self.offsets.forget_aborted(group_id)
+            self.offsets.forget_empty(group_id)
             if not self.offsets.has_offsets(group_id):
                 records += self._membership.offsets_gone(group_id)
         return records
+
+
+def _by_topic(tps: Iterable[TopicPartition]) -> Iterator[TopicPartition]:
+    """Give those of one topic one after the other; topics as they were first met."""
+    topics: dict[str, list[TopicPartition]] = {}
+    for tp in tps:
+        topics.setdefault(tp.topic, []).append(tp)
+    return chain.from_iterable(topics.values())
 
 
 def _committed(new: NewOffset, retention_ms: int, wall_ms: int) -> Committed:

@@ -182,7 +182,8 @@ class Produces:
         """Return what a transactional batch must bring; ALREADY_OPEN: nobody is to be asked.
 
         Raises:
-            KafkaError: why this broker does not lead the partition.
+            KafkaError: INVALID_PRODUCER_EPOCH, a newer instance of the producer has written, or why
+                this broker does not lead the partition.
         """
         return self._led_producers(tp).begin_verification(
             producer_id,

@@ -111,12 +111,15 @@ def fetch(
 ) -> Generator[None, Decided, Broken]:
     """Whoever fetches is told what is committed, and of all partitions where it names none.
 
-    Who asks for stable offsets is told to come back while a transaction has others.
+    No topic is told twice then. Who asks for stable offsets is told to come back while a
+    transaction has others.
     """
     committed = dict(shard.offsets.committed(group_id))
     wanted: list[FetchedOffset] = []
     pending = shard.offsets._pending  # noqa: SLF001 -- as above
-    tps = list(committed) if tps is None else tps
+    if tps is None:
+        topics = list(dict.fromkeys(tp.topic for tp in committed))
+        tps = sorted(committed, key=lambda tp: topics.index(tp.topic))
     for tp in tps:
         is_open = any(_is_pending(shard, group_id, tp, each) for each in pending)
         if require_stable and is_open:

@@ -170,15 +170,24 @@ def begin_verification(
 ) -> Generator[None, VerificationGuard, Broken]:
     """Of an open transaction nobody is asked; else all that a producer asks has one guard.
 
-    And the lowest sequence of its newest epoch is kept.
+    And the lowest sequence of its newest epoch is kept. Who is fenced is told so, and
+    changes nothing.
     """
+    newest = known(states, producer_id)
+    is_fenced = newest is not None and epoch < newest.epoch
     was_open, before = is_open(states, producer_id, epoch), _verification(states, producer_id)
     verifications = states._verifications._of_producers  # noqa: SLF001 -- as above
     known_epoch = epoch if before is None else verifications[producer_id].epoch
-    guard = yield
+    try:
+        guard = yield
+    except KafkaError as error:
+        is_as_before = _verification(states, producer_id) == before
+        is_told = error.code is ErrorCode.INVALID_PRODUCER_EPOCH and is_fenced and is_as_before
+        return None if is_told else f"{error.code.name}, fenced: {is_fenced}, {is_as_before}"
     after = _verification(states, producer_id)
-    if was_open is not (guard is ALREADY_OPEN):
-        return f"open: {was_open}, guard of an open one: {guard is ALREADY_OPEN}"
+    if is_fenced or was_open is not (guard is ALREADY_OPEN):
+        told = f"guard of an open one: {guard is ALREADY_OPEN}"
+        return f"epoch {epoch}, open: {was_open}, {told}; {newest} has written"
     if was_open:
         return None if after == before else "a verification changes"
     if after is None or after[0] is not guard or (before is not None and before[0] is not guard):

@@ -289,6 +289,17 @@ async def test_a_leader_does_not_wait_for_ever(verifying_lab: Lab) -> None:
     assert waited_s == pytest.approx((asked - 1) * 0.02 + (asked + 1) * 2 * NETWORK_S, abs=1e-6)
 
 
+async def test_a_fenced_instance_is_told_so_and_the_newest_one_goes_on(verifying_lab: Lab) -> None:
+    lab = verifying_lab
+    old = await begun(lab)
+    newest = await begun(lab)
+    assert await produce(lab, newest, 0, ADDING) is ErrorCode.NONE
+    assert await produce(lab, old, 0, ADDING) is ErrorCode.INVALID_PRODUCER_EPOCH
+    asked = verifications(lab)
+    assert await produce(lab, newest, 1, ADDING) is ErrorCode.NONE
+    assert verifications(lab) == asked
+
+
 async def test_an_older_epoch_of_version_2_is_fenced(verifying_lab: Lab) -> None:
     lab = verifying_lab
     producer = await begun(lab)

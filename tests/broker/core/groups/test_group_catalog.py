@@ -4,8 +4,9 @@ import pytest
 
 from broker.core.groups.group_catalog import delete, describe, list_groups
 from broker.core.groups.group_offsets import Committed
-from broker.core.groups.group_shard import GroupShard
+from broker.core.groups.group_shard import Commit, GroupShard, NewOffset
 from broker.core.groups.joins import Joining
+from broker.core.groups.membership import Committer
 from broker.core.metadata_image import MetadataImage
 from protocol.configs.coordination import CoordinationConfig
 from protocol.errors import ErrorCode, KafkaError
@@ -18,6 +19,7 @@ from protocol.messages.groups import (
 )
 
 ORDERS = TopicPartition("orders", 0)
+TOO_LARGE = ErrorCode.OFFSET_METADATA_TOO_LARGE
 
 
 def shard_with(*simple: str) -> GroupShard:
@@ -90,6 +92,16 @@ def test_a_group_whose_only_offsets_were_aborted_is_empty_until_it_is_deleted() 
     ]
     assert [answer.response for answer in delete(shard, 1, "g").answers] == [ErrorCode.NONE]
     assert list_groups(shard, [], []) == []
+
+
+def test_a_group_whose_only_offset_was_refused_is_empty_and_can_be_deleted() -> None:
+    shard = shard_with()
+    too_much = NewOffset(ORDERS, 5, 3, "x" * 5000)
+    committer = Committer(generation=-1, is_transactional=False)
+    decided = shard.commit(1, Commit("g", committer, [too_much]), 0, 0)
+    assert [answer.response for answer in decided.answers] == [[TOO_LARGE]]
+    assert [row.group_id for row in list_groups(shard, [], [])] == ["g"]
+    assert [answer.response for answer in delete(shard, 1, "g").answers] == [ErrorCode.NONE]
 
 
 def test_a_group_whose_only_offsets_were_aborted_goes_with_the_next_look() -> None:

@@ -89,7 +89,7 @@ def test_a_group_of_which_an_abort_left_nothing_is_here_until_it_is_looked_at():
     offsets.put("g", {TP: at(5)}, producer_id=9)
     offsets.end_transaction(9, is_commit=False)
     assert (list(offsets.group_ids()), offsets.is_here("g")) == (["g"], True)
-    offsets.forget_aborted("g")
+    offsets.forget_empty("g")
     assert (list(offsets.group_ids()), offsets.is_here("g")) == ([], False)
 
 

@@ -152,6 +152,16 @@ def test_offsets_of_deleted_partitions_go_from_every_group():
     assert list(shard.partitions_deleted([TP])) == []
 
 
+def test_all_offsets_of_a_topic_are_told_one_after_the_other():
+    shard = shard_with()
+    pays = TopicPartition("pays", 0)
+    for tp in (pays, TP, TopicPartition("pays", 1)):
+        commit(shard, NewOffset(tp, 5))
+    (answer,) = shard.fetch(1, "g", None, require_stable=False).answers
+    topics = [found.tp.topic for found in answer.response]
+    assert topics == ["pays", "pays", TP.topic]
+
+
 def test_expired_offsets_are_looked_for_from_time_to_time():
     shard = shard_with(offsets_retention_minutes="1", offsets_retention_check_interval_ms="500")
     assert shard.next_due_ms() is None
