@@ -104,7 +104,9 @@ def elect(speaker: Speaker) -> Step:
 
 
 def grow(speaker: Speaker) -> Step:
-    """CreatePartitions by one, to none, or to fewer."""
+    """CreatePartitions by one, to none, or to fewer; not where consumers share what is new."""
+    if speaker.consumers:
+        return
     topic = speaker.one_of(speaker.topics)
     had = speaker.partitions[topic.name]
     count = speaker.mostly(had + 1, had, had - 1, share=0.6) if had < 3 else had
