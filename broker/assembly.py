@@ -32,7 +32,7 @@ from broker.lifecycle.group_configs import GroupConfigs
 from broker.lifecycle.identity import Identity
 from broker.lifecycle.journal_knowledge import JournalKnowledge
 from broker.lifecycle.log_dir_returns import LogDirReturns, ReturnPorts
-from broker.lifecycle.metric_topic import MetricTopic, MetricTopicPorts
+from broker.lifecycle.metric_topic import metric_topic_ports
 from broker.lifecycle.move_throttles import MoveThrottles
 from broker.lifecycle.producer_ids import ProducerIds
 from broker.lifecycle.session import ControllerSession, SessionPorts
@@ -57,6 +57,7 @@ from protocol.configs.types import ALL_LOG_DIRS
 from protocol.faults.model import broker_node
 from protocol.ids import ZERO_UUID, BrokerId
 from protocol.messages.control import AlterPartitionRequest, AlterPartitionResponse
+from protocol.metric_topic.producer import MetricTopic
 from protocol.transport.network_faults import NetworkFaults
 from protocol.transport.server_memory import server_memory
 
@@ -313,15 +314,15 @@ class Parts:
         """Return who writes rows to the metrics topic, if anybody; as ``dump``."""
         if not self._spec.metrics.to_topic:
             return None
-        ports = MetricTopicPorts(
-            metadata=self.engine.state.metadata,
-            connect=self.connections.to_broker,
-            create_topics=self.auto_topics.create,
-            new_producer_id=self.producer_ids.next_producer_id,
-            request_timeout_ms=self.config.request_timeout_ms,
-            rows_dropped=self.metrics.counters.rows_dropped,
+        ports = metric_topic_ports(
+            self.engine.state.metadata,
+            self.connections.to_broker,
+            self.auto_topics.create,
+            self.producer_ids.next_producer_id,
+            self.config.request_timeout_ms,
+            self.metrics.counters.rows_dropped.add,
         )
-        return MetricTopic(ports, broker_id=self._own.id, origin=self._world.row_origin)
+        return MetricTopic(ports, node_id=self._own.id, origin=self._world.row_origin)
 
     def dump(self, topic: MetricTopic | None) -> MetricDump:
         """Return the writer of metric rows; the engine must have been made."""

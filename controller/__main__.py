@@ -83,7 +83,9 @@ async def _run(spec: ClusterSpec, options: argparse.Namespace) -> None:
     origin = RowOrigin(cluster_id=spec.cluster_id, run_id=options.run_id)
     new_row_writer = partial(MetricWriter, origin=origin)
     if spec.zookeeper is not None:
-        await _run_until_stopped(_terms(spec, spec.zookeeper, new_row_writer))
+        terms = _terms(spec, spec.zookeeper, new_row_writer)
+        terms.row_origin = origin
+        await _run_until_stopped(terms)
         return
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="journal") as executor:
         journal = Journal(JournalFile(Path(spec.controller.data_dir)), executor)
@@ -91,6 +93,7 @@ async def _run(spec: ClusterSpec, options: argparse.Namespace) -> None:
             spec, journal, SystemClock(), SystemRandom(), new_row_writer=new_row_writer
         )
         controller.accepts_other_journals = options.accept_new_journal
+        controller.row_origin = origin
         controller.listening.add_done_callback(lambda _: FullCollections().begin())
         await _run_until_stopped(controller)
 

@@ -32,11 +32,13 @@ from controller.core.store import News, Store, no_news
 from controller.doors import controller_door, controller_key, who_may_ask
 from controller.handlers.dispatcher import Dispatcher
 from controller.metric_rows import MetricRows
+from controller.metric_topic import metric_topic
 from controller.stamps import put_stamp_on
 from protocol.cluster_file.spec import ClusterSpec
 from protocol.configs.parsing import broker_config
 from protocol.ids import node_client_id
-from protocol.metrics.rows import MetricRow
+from protocol.metric_topic.producer import MetricTopic
+from protocol.metrics.rows import MetricRow, RowOrigin
 from protocol.metrics.writer import MetricWriter, NewRowWriter
 from protocol.ports import WallClock
 from protocol.security.listeners import SecurityProtocol, control_plane_of
@@ -122,6 +124,8 @@ class Controller:
         """Whether brokers may register that heard of another journal; to be set before ``run``."""
         self.news: News = no_news
         """Followed once the state is loaded; to be set before ``run``."""
+        self.row_origin = RowOrigin()
+        """What rows in the metrics topic begin with; to be set before ``run``."""
         self.acting: Callable[[int], None] = lambda _journal_number: None
         """Told before each effect on which decision it rests; to be set before ``run``."""
         self.answering: Callable[[Any, Any], None] = lambda _request, _response: None
@@ -218,15 +222,19 @@ class Controller:
             wait_ms = config.controller_socket_timeout_ms
             self._channels = Channels(group, self._connect, self._post, self._give_up, wait_ms)
             group.create_task(self._commit_all(), name="store")
-            group.create_task(self._write_rows(), name="metric-dump")
+            topic = self._metric_topic()
+            group.create_task(self._write_rows(topic), name="metric-dump")
             self._post(Started())
-            news = group.create_task(self.news(self._post), name="news")
+            background = [group.create_task(self.news(self._post), name="news")]
+            if topic is not None:
+                background.append(group.create_task(topic.run(), name="metric-topic"))
             try:
                 self.listening.set_result(await _listen(server, host, port, door))
                 _log.info("listening on %s:%d", host, self.listening.result())
                 await self._stopping.wait()
             finally:
-                news.cancel()
+                for task in background:
+                    task.cancel()
                 await server.stop()
                 self._channels.close_all()
                 self._alarm.silence()
@@ -302,7 +310,12 @@ class Controller:
             case _:
                 assert_never(effect)
 
-    async def _write_rows(self) -> None:
+    def _metric_topic(self) -> MetricTopic | None:
+        if not self._spec.metrics.to_topic:
+            return None
+        return metric_topic(self._settings, lambda: self.state, self._connect, self.row_origin)
+
+    async def _write_rows(self, topic: MetricTopic | None) -> None:
         metrics = self._spec.metrics
         now_ms = self._clock.now_ms()
         writer = self._new_row_writer(metrics.dump_dir, self._spec.controller.id, now_ms)
@@ -310,6 +323,8 @@ class Controller:
             await self._has_rows.wait()
             self._has_rows.clear()
             rows, self._rows = self._rows, []
+            if topic is not None:
+                topic.offer(rows)
             try:
                 await writer.write(rows)
             except OSError as error:

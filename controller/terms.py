@@ -17,6 +17,7 @@ from controller.zookeeper.news import News
 from controller.zookeeper.store import ZookeeperStore
 from controller.zookeeper.term import Term, TermEndedError
 from protocol.cluster_file.spec import ClusterSpec
+from protocol.metrics.rows import RowOrigin
 from protocol.metrics.writer import NewRowWriter
 from protocol.ports import WallClock
 from protocol.zookeeper_client.port import NoZookeeperError, ZookeeperPort
@@ -38,6 +39,8 @@ class Terms:
         new_row_writer: NewRowWriter,
     ) -> None:
         """Prepare; ``spec.controller.id`` is the broker that is spoken for."""
+        self.row_origin = RowOrigin()
+        """As the controller's; to be set before ``run``."""
         self._spec = spec
         self._zookeeper = zookeeper
         self._clock = clock
@@ -95,7 +98,7 @@ class Terms:
         controller = Controller(
             self._spec, store, self._clock, self._random, new_row_writer=self._new_row_writer
         )
-        controller.news = news.follow
+        controller.news, controller.row_origin = news.follow, self.row_origin
         self._controller = controller
         try:
             await news.prepare()

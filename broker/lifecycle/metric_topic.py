@@ -1,160 +1,41 @@
-"""Writes this broker's metric rows to the metrics topic, as an idempotent producer with acks=all.
-
-It waits for nobody who samples: what does not fit into its memory is dropped and counted. The topic
-is created when it is first written to. All rows of one broker go to one partition, in their order.
-"""
+"""Where a broker finds the metrics topic: in its metadata, and creates it where it is not there."""
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Awaitable, Callable, Iterable
+from functools import partial
 
-from broker.core.metadata_image import LiveBroker, MetadataImage
-from broker.core.metric_records import BatchFate, MetricRecords
-from broker.engine.types import RpcPort
-from broker.metric_types import Counter
-from protocol.errors import ErrorCode, KafkaError
+from broker.core.metadata_image import MetadataImage
 from protocol.ids import TopicPartition
-from protocol.messages.produce import (
-    ACKS_ALL,
-    PartitionProduceData,
-    ProduceRequest,
-    ProduceResponse,
-    TopicProduceData,
-)
-from protocol.metrics.rows import MetricRow, RowOrigin
-from protocol.metrics.topic import METRICS_TOPIC, record_key, record_value
-from protocol.metrics.writer import line_begins
-from protocol.records.batch import Compression
-from protocol.records.build import BatchOptions, NewRecord, build_batch
-
-PRODUCE_VERSION: Final = 9
-RETRY_MS: Final = 200
-COMPRESSION: Final = Compression.GZIP
-"""The one codec that every client reads without a library; batches are small."""
-logger = logging.getLogger(__name__)
+from protocol.metric_topic.producer import Address, MetricTopicPorts
+from protocol.metrics.topic import METRICS_TOPIC
+from protocol.ports import RpcPort
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricTopicPorts:
-    """What the writer needs of its broker."""
+def metric_topic_ports(
+    metadata: MetadataImage,
+    connect: Callable[[str, int], RpcPort],
+    create_topics: Callable[[Iterable[str]], None],
+    next_producer_id: Callable[[], Awaitable[int]],
+    request_timeout_ms: int,
+    drop: Callable[[int], None],
+) -> MetricTopicPorts:
+    """Return what the writer of rows needs, of the parts of a broker."""
 
-    metadata: MetadataImage
-    connect: Callable[[str, int], RpcPort]
-    create_topics: Callable[[Iterable[str]], None]
-    new_producer_id: Callable[[], Awaitable[int]]
-    """Raises KafkaError while there is none."""
-    request_timeout_ms: int
-    rows_dropped: Counter
+    def partition_count() -> int:
+        topic = metadata.topic(METRICS_TOPIC)
+        return 0 if topic is None else len(topic.partitions)
 
+    def leader_of(tp: TopicPartition) -> Address | None:
+        leader = metadata.live_broker(metadata.leader_of(tp)[0])
+        return None if leader is None else Address(leader.host, leader.port)
 
-class MetricTopic:
-    """The rows of one broker on their way to the topic. ``run`` it once."""
-
-    def __init__(self, ports: MetricTopicPorts, *, broker_id: int, origin: RowOrigin) -> None:
-        self._ports = ports
-        self._broker_id = broker_id
-        self._line_begins = line_begins(origin)
-        self._records = MetricRecords()
-        self._has_rows = asyncio.Event()
-        self._producer_id: int | None = None
-        self._client: RpcPort | None = None
-        self._leader: LiveBroker | None = None
-        self._told: ErrorCode | None = None
-        """What was logged last, so that a long failure is told once."""
-
-    def offer(self, rows: Sequence[MetricRow]) -> None:
-        """Take rows to be written; returns at once."""
-        begins = self._line_begins
-        records = [
-            NewRecord(record_value(begins, row), record_key(row), timestamp_ms=row.at_ms)
-            for row in rows
-        ]
-        self._drop(self._records.offer(records))
-        self._has_rows.set()
-
-    async def run(self) -> None:
-        """Write what was offered until cancelled; what waits then is told and lost."""
-        try:
-            while True:
-                await self._has_rows.wait()
-                self._has_rows.clear()
-                while batch := self._records.batch():
-                    await self._write(batch)
-        finally:
-            if self._client is not None:
-                self._client.close()
-            if len(self._records):
-                logger.info("%d metric rows did not reach %s", len(self._records), METRICS_TOPIC)
-
-    async def _write(self, batch: Sequence[NewRecord]) -> None:
-        count, code = len(batch), await self._send(batch)
-        fate = self._records.answered(code)
-        if fate is BatchFate.WRITTEN:
-            self._told = None
-            return
-        if code is not self._told:
-            logger.warning("metric rows for %s: %s, %s", METRICS_TOPIC, code.name, fate.name)
-            self._told = code
-        if fate is BatchFate.REFUSED:
-            self._drop(count)
-            return
-        if fate is BatchFate.AGAIN_BY_ANOTHER_PRODUCER:
-            self._producer_id = None
-        await asyncio.sleep(RETRY_MS / 1000)
-
-    async def _send(self, batch: Sequence[NewRecord]) -> ErrorCode:
-        """Ask the leader to append; return its answer, or what a client would call the trouble."""
-        topic = self._ports.metadata.topic(METRICS_TOPIC)
-        if topic is None:
-            self._ports.create_topics([METRICS_TOPIC])
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        tp = TopicPartition(METRICS_TOPIC, self._broker_id % len(topic.partitions))
-        client = self._client_of(self._ports.metadata.leader_of(tp)[0])
-        if client is None:
-            return ErrorCode.LEADER_NOT_AVAILABLE
-        timeout_ms = self._ports.request_timeout_ms
-        try:
-            request = await self._request(tp, batch, timeout_ms)
-            response: ProduceResponse = await client.request(
-                request, PRODUCE_VERSION, timeout_ms=2 * timeout_ms
-            )
-        except KafkaError as error:
-            return error.code
-        except (ConnectionError, TimeoutError):
-            return ErrorCode.NETWORK_EXCEPTION
-        codes = [each.error_code for one in response.responses for each in one.partition_responses]
-        return ErrorCode(codes[0]) if codes else ErrorCode.UNKNOWN_SERVER_ERROR
-
-    def _client_of(self, broker_id: int) -> RpcPort | None:
-        """Return a connection to whoever leads now; None while that one is not alive."""
-        leader = self._ports.metadata.live_broker(broker_id)
-        if leader != self._leader:
-            if self._client is not None:
-                self._client.close()
-            self._leader = leader
-            self._client = leader and self._ports.connect(leader.host, leader.port)
-        return self._client
-
-    async def _request(
-        self, tp: TopicPartition, batch: Sequence[NewRecord], timeout_ms: int
-    ) -> ProduceRequest:
-        if self._producer_id is None:
-            self._producer_id = await self._ports.new_producer_id()
-        options = BatchOptions(
-            compression=COMPRESSION,
-            producer_id=self._producer_id,
-            producer_epoch=0,
-            base_sequence=self._records.base_sequence,
-        )
-        records = memoryview(build_batch(batch, options))
-        part = PartitionProduceData(index=tp.partition, records=records)
-        data = TopicProduceData(name=tp.topic, partition_data=[part])
-        return ProduceRequest(acks=ACKS_ALL, timeout_ms=timeout_ms, topic_data=[data])
-
-    def _drop(self, count: int) -> None:
-        if count:
-            self._ports.rows_dropped.add(count)
+    return MetricTopicPorts(
+        partition_count=partition_count,
+        leader_of=leader_of,
+        connect=connect,
+        create_topic=partial(create_topics, [METRICS_TOPIC]),
+        new_producer_id=lambda _leader: next_producer_id(),
+        request_timeout_ms=request_timeout_ms,
+        drop=drop,
+    )

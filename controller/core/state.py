@@ -62,6 +62,10 @@ class Broker:
         refused = (*self.offline_log_dirs, *(self.cordoned_log_dirs or ()))
         return not self.log_dirs or any(log_dir not in refused for log_dir in self.log_dirs)
 
+    def endpoint(self, listener: str | None) -> Endpoint:
+        """Return the listener of this name, else the inter-broker one."""
+        return next((each for each in self.endpoints if each.name == listener), self.endpoints[0])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:

@@ -124,9 +124,7 @@ class Step:
     def connect(self, broker_id: int) -> None:
         """Open the channel to a broker that became reachable."""
         broker = self.state.brokers[broker_id]
-        name = self.settings.control_plane_listener
-        named = (each for each in broker.endpoints if each.name == name)
-        endpoint = next(named, broker.endpoints[0])
+        endpoint = broker.endpoint(self.settings.control_plane_listener)
         begin = self.run.sequences.get(broker_id, 0)
         self.run.channels[broker_id] = Progress(broker.broker_epoch, sent=begin, answered=begin)
         self.effects.append(

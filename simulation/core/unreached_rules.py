@@ -78,7 +78,6 @@ _OF_BROKERS: Final[Mapping[str, str]] = {
     "metadata_answer.MetadataAnswers._partition_row": _OTHER_CLIENTS,
     "metadata_answer.MetadataAnswers.answer": _OTHER_CLIENTS,
     "metadata_image._endpoints": _OLD_VERSIONS,
-    "metric_records": _NO_METRICS_TOPIC,
     "offset_map": _LARGE_BOUNDS,
     "partition.Partition.is_under_replicated": _TOLD,
     "produce_version": _WRONG_CLIENTS,

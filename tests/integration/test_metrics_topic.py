@@ -139,6 +139,22 @@ def newest_ms(rows: Rows) -> int:
     return max((json.loads(row)["at_ms"] for _, row in rows), default=0)
 
 
+def told_by_the_controller(rows: Rows) -> set[str]:
+    found = [json.loads(row) for table, row in rows if table == "failover_event"]
+    return {row["step"] for row in found if row["node"] == "controller"}
+
+
+def wait_until_told_by_the_controller(lab: Lab) -> None:
+    wanted = {"controller_noticed", "replicas_offline", "leaders_elected", "brokers_told"}
+    wait(lab, lambda: told_by_the_controller(rows_in_topic(lab)) >= wanted, "it is told")
+
+
+def test_the_controller_tells_the_topic_of_a_failover_below_it(tmp_path: Path) -> None:
+    with running_lab(tmp_path / "lab", SHAPE) as lab:
+        fail_disk_of_leader(lab, METRICS_TOPIC)
+        wait_until_told_by_the_controller(lab)
+
+
 @pytest.mark.sampled_among("the metrics topic on Spark", kept=0)
 @pytest.mark.timeout(40 * DEADLINE_S)
 def test_a_disk_fails_below_the_metrics_topic_and_stream_and_report_have_each_row_once(
@@ -160,6 +176,7 @@ def test_a_disk_fails_below_the_metrics_topic_and_stream_and_report_have_each_ro
     assert max(after.values()) == 1, "an idempotent producer writes nothing twice"
     assert before <= stored <= after
     assert {table for table, _ in stored} >= {"log_dir", "replica", "failover_event", "request"}
+    wait_until_told_by_the_controller(lab)
     found = report(lab, tmp_path / "report", log)
     reported, last = rows_in_parquet(tmp_path / "report", below=""), rows_in_topic(lab)
     assert after <= reported <= last
@@ -167,6 +184,7 @@ def test_a_disk_fails_below_the_metrics_topic_and_stream_and_report_have_each_ro
     # It would be stale if its broker's partition were read to an earlier end than the others.
     assert [row["state"] for row in found["log_dirs"]].count("offline") == 1
     assert not any(found["duplicate_counts"].values())
+    assert [row["is_finished"] for row in found["failovers"]] == [True]
 
 
 @pytest.mark.sampled_among("the metrics topic on Spark", kept=0)

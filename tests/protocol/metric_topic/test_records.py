@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.metric_records import BATCH_BYTES_MAX, BatchFate, MetricRecords
 from protocol.errors import ErrorCode
+from protocol.metric_topic.records import BATCH_BYTES_MAX, BatchFate, MetricRecords
 from protocol.records.build import NewRecord
 
 

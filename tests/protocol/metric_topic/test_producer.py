@@ -9,8 +9,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from broker.core.metadata_image import MetadataImage
-from broker.core.metric_records import WAITING_BYTES_MAX
-from broker.lifecycle.metric_topic import MetricTopic, MetricTopicPorts
+from broker.lifecycle.metric_topic import metric_topic_ports
 from broker.metric_types import Counter
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition
@@ -20,6 +19,8 @@ from protocol.messages.produce import (
     ProduceResponse,
     TopicProduceResponse,
 )
+from protocol.metric_topic.producer import MetricTopic
+from protocol.metric_topic.records import WAITING_BYTES_MAX
 from protocol.metrics.rows import FailoverEventRow, FailoverStep, MetricRow, RowOrigin
 from protocol.metrics.topic import METRICS_TOPIC
 from protocol.records.batch import read_batch_header
@@ -84,15 +85,15 @@ class Leaders:
 
     @property
     def topic(self) -> MetricTopic:
-        ports = MetricTopicPorts(
-            metadata=self.image,
-            connect=self.connect,
-            create_topics=self.create,
-            new_producer_id=self.new_producer_id,
+        ports = metric_topic_ports(
+            self.image,
+            self.connect,
+            self.create,
+            self.new_producer_id,
             request_timeout_ms=1_000,
-            rows_dropped=self.dropped,
+            drop=self.dropped.add,
         )
-        return MetricTopic(ports, broker_id=1, origin=RowOrigin(run_id="r"))
+        return MetricTopic(ports, node_id=1, origin=RowOrigin(run_id="r"))
 
 
 class Connection:
