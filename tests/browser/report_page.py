@@ -20,9 +20,17 @@ TITLES: Final = (
     "Latency per log dir",
     "Slow among its siblings",
     "Moves between log dirs",
+    "Reassignments between brokers",
     "Against another run",
 )
 PICTURE_HEIGHT: Final = 1560
+NARROW_PIXELS: Final = 400
+NARROW: Final = Path(__file__).parents[2] / "build" / "report-narrow.png"
+WIDER_THAN: Final = """[...document.querySelectorAll('body *')]
+  .filter(each => each.getBoundingClientRect().right > {pixels}
+    && !each.closest('.drawing, table'))
+  .map(each => each.outerHTML.slice(0, 80))"""
+"""What does not fit; tables and drawings have bars of their own to be moved by."""
 ALL_DRAWN: Final = """document.querySelectorAll('.drawing').length > 0 &&
   [...document.querySelectorAll('.drawing')].every(each => each.dataset.drawn === '{ground}')"""
 
@@ -51,3 +59,20 @@ def look_at(page: Page, report: Path, target: Path) -> None:
     shot = page.send("Page.captureScreenshot", captureBeyondViewport=True, clip=place)
     target.write_bytes(base64.b64decode(shot["data"]))
     page.send("Emulation.setEmulatedMedia", features=[])
+    a_narrow_window_shows_it_all(page, report)
+
+
+def a_narrow_window_shows_it_all(page: Page, report: Path) -> None:
+    """As on a phone; keep a picture of all of it in build/report-narrow.png."""
+    size = {"width": NARROW_PIXELS, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    page.send("Emulation.setDeviceMetricsOverride", **size)
+    page.send("Page.navigate", url=report.as_uri())
+    page.until(ALL_DRAWN.format(ground="light"))
+    assert page.run(WIDER_THAN.format(pixels=NARROW_PIXELS)) == []
+    assert page.run("document.documentElement.scrollWidth") <= NARROW_PIXELS
+    height = page.run("document.documentElement.scrollHeight")
+    place = {"x": 0, "y": 0, "width": NARROW_PIXELS, "height": height, "scale": 1}
+    shot = page.send("Page.captureScreenshot", captureBeyondViewport=True, clip=place)
+    NARROW.parent.mkdir(exist_ok=True)
+    NARROW.write_bytes(base64.b64decode(shot["data"]))
+    page.send("Emulation.clearDeviceMetricsOverride")

@@ -1,11 +1,16 @@
 """Two runs of a cluster, the second with a disk that slows and then fails: a dump with everything.
 
+After that a replica changes its log dir, and another one its broker.
+
 It takes about two minutes, for a report's buckets are two seconds.
 """
 
 from __future__ import annotations
 
+import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -20,8 +25,13 @@ from tests.integration.labs import FAST, PATIENT_MS
 TOPIC: Final = "orders"
 LONE: Final = "lone"
 """Has one replica, so that nobody takes over: it is unavailable while its disk is."""
+ARCHIVE: Final = "archive"
+"""Has two replicas, so that there is a broker for one of them to go to."""
+ARCHIVE_BYTES: Final = 16 << 20
 PARTITIONS: Final = 6
 THROTTLE: Final = {"replica.alter.log.dirs.io.max.bytes.per.second": "2000000"}
+REASSIGNED_BYTES_PER_S: Final = 2_000_000
+"""Four buckets long."""
 PACE_MS: Final = 20
 OFFLINE_SAMPLES: Final = 5
 """An outage is seen once a leader misses more than one sample."""
@@ -72,6 +82,25 @@ def _break(cluster: jbodlab.Cluster, load: Load) -> None:
     target = next(each for each in cluster.broker(leader).log_dirs if each.path != source.path)
     cluster.move(TOPIC, 1, target)
     _write_more(cluster, load, RECORDS // 2)
+    _reassign(cluster)
+    _write_more(cluster, load, RECORDS // 2)
+
+
+def _reassign(cluster: jbodlab.Cluster) -> None:
+    """Give a replica of ``ARCHIVE`` to a broker that has none, as an operator does."""
+    file = cluster.folder / "cluster.yaml"
+    cluster.create_topic(ARCHIVE, assignment={0: [1, 2]})
+    with ClusterAdmin(ClusterProcesses(file).spec) as admin:
+        for _ in fill(
+            admin, ARCHIVE, size_bytes=ARCHIVE_BYTES, record_bytes=1024, chance=Random(2)
+        ):
+            pass
+    plan = cluster.folder / "plan.json"
+    moved = {"topic": ARCHIVE, "partition": 0, "replicas": [1, 3]}
+    plan.write_text(json.dumps({"version": 1, "partitions": [moved]}), encoding="utf-8")
+    run = [sys.executable, "-m", "jbodlab", "rebalance", "run", str(plan), "--config", str(file)]
+    throttled = ["--throttle", str(REASSIGNED_BYTES_PER_S)]
+    subprocess.run([*run, *throttled], check=True, stdout=subprocess.DEVNULL)
 
 
 def _await_samples(cluster: jbodlab.Cluster, count: int) -> None:
