@@ -60,6 +60,8 @@ def _waterfall(failover: RowDict, steps: Sequence[RowDict]) -> Panel:
         "type": "quantitative",
         "title": "ms since the failure",
         "axis": {"tickCount": 6},
+        # Room for the words behind the last bar, in a narrow window, too.
+        "scale": {"domainMax": 1.3 * max((bar["to"] for bar in bars), default=0) or 1},
     }
     tip = [{"field": "step"}, {"field": "node"}, {"field": "to", "title": "ms since the failure"}]
     bar = {

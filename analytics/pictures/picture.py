@@ -23,7 +23,13 @@ WARM: Final = "#e09f3e"
 
 SECONDS_AXIS: Final = {"labelExpr": "format(datum.value, '~s') + 's'"}
 BYTES_AXIS: Final = {"format": "~s"}
-TIME_AXIS: Final = {"format": "%H:%M:%S", "labelOverlap": True, "title": None}
+TIME_AXIS: Final = {
+    "format": "%H:%M:%S",
+    "labelOverlap": True,
+    # A label that would stick out at an end is left out: it would be cut there.
+    "labelBound": True,
+    "title": None,
+}
 
 
 @dataclass(frozen=True, slots=True)

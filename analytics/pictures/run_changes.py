@@ -23,14 +23,15 @@ def run_changes(rows: Rows) -> Picture | None:
         for row in found
     ]
     x = {"field": "low", "type": "quantitative", "axis": {"format": "+.0%"}}
-    x["title"] = f"change against run {found[0][c.BASE_RUN_ID]}, with 95 % interval"
+    # Which run it is stands in the caption: a narrow window has no room for it here.
+    x["title"] = "change, with its interval of 95 %"
     y = {"field": "measure", "type": "nominal", "title": None}
     color = {
         "field": "kind",
         "type": "nominal",
         "title": None,
         "scale": {"domain": ["beyond chance", "may be chance"], "range": [BAD, GOOD]},
-        "legend": {"orient": "top"},
+        "legend": {"orient": "top", "columns": 1},
     }
     layers = [
         {"mark": {"type": "rule", "strokeDash": [3, 3]}, "encoding": {"x": {"datum": 0}}},

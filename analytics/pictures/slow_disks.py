@@ -41,7 +41,12 @@ def slow_disks(rows: Rows) -> Picture | None:
                 "scale": {"scheme": "tableau10"},
                 "legend": {"orient": "right"},
             },
-            "strokeDash": {"field": "operation", "type": "nominal", "title": None},
+            "strokeDash": {
+                "field": "operation",
+                "type": "nominal",
+                "title": None,
+                "legend": {"symbolType": "stroke", "symbolSize": 400, "symbolStrokeColor": "gray"},
+            },
             "tooltip": [{"field": "of"}, {"field": "operation"}, {"field": "z", "format": ".1f"}],
         },
     }
