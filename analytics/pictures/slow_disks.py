@@ -41,11 +41,12 @@ def slow_disks(rows: Rows) -> Picture | None:
                 "scale": {"scheme": "tableau10"},
                 "legend": {"orient": "right"},
             },
+            # Beside points a legend has none of the strokes: the caption tells.
             "strokeDash": {
                 "field": "operation",
                 "type": "nominal",
-                "title": None,
-                "legend": {"symbolType": "stroke", "symbolSize": 400, "symbolStrokeColor": "gray"},
+                "legend": None,
+                "scale": {"domain": ["append", "sync"], "range": [[1, 0], [4, 3]]},
             },
             "tooltip": [{"field": "of"}, {"field": "operation"}, {"field": "z", "format": ".1f"}],
         },
@@ -63,9 +64,10 @@ def slow_disks(rows: Rows) -> Picture | None:
         *(c.BROKER_ID, c.LOG_DIR, c.OPERATION, c.MEAN_US, c.SIBLINGS_US, c.Z_SCORE_MAX),
         *(c.SLOW_BUCKET_COUNT, c.BUCKET_COUNT, c.WARNING_MS),
     )
+    caption = " ".join(filter(None, (slow_finding(rows), "Dashes: syncs.")))
     return Picture(
         "Slow among its siblings",
-        slow_finding(rows) or "",
+        caption,
         [drawing],
         table=shown(rows["slow_log_dirs"], *columns),
     )
