@@ -106,6 +106,7 @@ _LISTS: Final[Mapping[str, Kind]] = {
 }
 """Lists of names, but for keys whose kind the request tells."""
 _ROW_CODES: Final = ("error_code", "partition_error_code")
+_fields_of: Final[dict[type[Any], tuple[str, ...]]] = {}
 _LEADERS_ADD_SINCE: Final = 4
 _IN_PART: Final = ("Fetch", "ListGroups", "ListTransactions", "AddPartitionsToTxn")
 """Whose answers tell not all that was asked for, or more."""
@@ -129,14 +130,22 @@ def _told(
 ) -> Iterator[_ToldCode]:
     """Give every code below a row, under the nearest name above it."""
     about = _named(row, key_kind, metadata) or about
-    for each in fields(row):
-        value = getattr(row, each.name)
-        if each.name in _ROW_CODES:
+    for name in _field_names(row):
+        value = getattr(row, name)
+        if name in _ROW_CODES:
             yield _ToldCode(*about, value)
         elif isinstance(value, list | tuple):
             for below in cast("list[Any]", value):
                 if is_dataclass(below):
                     yield from _told(below, key_kind, metadata, about)
+
+
+# Any: a row of whatever message.
+def _field_names(row: Any) -> tuple[str, ...]:
+    kind = cast("type[Any]", type(row))
+    if kind not in _fields_of:
+        _fields_of[kind] = tuple(each.name for each in fields(kind))
+    return _fields_of[kind]
 
 
 def _named(row: Any, key_kind: Kind, metadata: MetadataImage) -> _About | None:
@@ -218,11 +227,11 @@ def _asked_for(api: str, request: Any, key_kind: Kind, metadata: MetadataImage) 
         if with_ids:
             yield from (about for about in with_ids if about[1])
             return
-    for each in fields(request):
-        value = getattr(request, each.name)
+    for name in _field_names(request):
+        value = getattr(request, name)
         for row in cast("list[Any]", value) if isinstance(value, list | tuple) else ():
             if isinstance(row, str):
-                about = _LISTS.get(each.name, key_kind), row
+                about = _LISTS.get(name, key_kind), row
             else:
                 is_about = is_dataclass(row) and not _is_bare(row)
                 about = _named(row, key_kind, metadata) if is_about else None
@@ -232,7 +241,7 @@ def _asked_for(api: str, request: Any, key_kind: Kind, metadata: MetadataImage) 
 
 def _is_bare(row: Any) -> bool:
     return any(
-        each.name.startswith("partition") and not getattr(row, each.name) for each in fields(row)
+        name.startswith("partition") and not getattr(row, name) for name in _field_names(row)
     )
 
 
@@ -249,14 +258,16 @@ def authorized(
         if not _may(asked, authorizer, operation, kind, name)
     ]
     answer = yield
-    if answer is None or isinstance(answer, Begun):
-        return f"{api} is begun, and it may not" if denied and answer is not None else None
+    if answer is None or not denied:
+        return None
+    if isinstance(answer, Begun):
+        return f"{api} is begun, and it may not"
     metadata = dispatcher._context.metadata  # noqa: SLF001 -- nothing public has it
     told = list(_told(answer, Kind.GROUP, metadata))
     # Where names are told each has its code; that of the whole, if the version has one, is none.
     codes = [each.code for each in told if each.kind is not None] or [each.code for each in told]
     allowed = (*denied, *((_TOLD_FIRST[api],) if api in _TOLD_FIRST else ()))
-    if denied and any(code not in allowed for code in codes):
+    if any(code not in allowed for code in codes):
         return f"{api}, which it may not ask, is answered with {codes}, not {denied}"
     return None
 
