@@ -47,6 +47,7 @@ _NOT_APPENDED: Final = frozenset(
 )
 """The leader refused the batch before it wrote it. Any other code may come to a batch that was
 written and then waited for its followers."""
+_GONE: Final = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 _IS_THERE: Final = (ErrorCode.NONE, ErrorCode.DUPLICATE_SEQUENCE_NUMBER)
 
 
@@ -275,7 +276,10 @@ class PartitionSender:
         await self._look_again(first.code)
 
     async def _look_again(self, code: ErrorCode) -> None:
-        """Let time pass, give up what is too old, and see who leads now."""
+        """Let time pass, give up what is too old, and see who leads now.
+
+        Who ends gives up what waits for a topic that is gone.
+        """
         await asyncio.sleep(self._backoff.next_ms() / 1000)
         now_s = asyncio.get_running_loop().time()
         while self._waiting and self._waiting[0].deadline_s <= now_s:
@@ -285,7 +289,11 @@ class PartitionSender:
         try:
             await self._client.refresh(self.tp.topic)
         except (OSError, KafkaError) as error:
-            self._progress.count_error(code_of(error).name)
+            told = code_of(error)
+            self._progress.count_error(told.name)
+            # Who writes on may see the topic made anew.
+            while self._is_finishing and self._waiting and told is _GONE:
+                self._give_up(told)
 
     def _note(self, batch: Batch, code: ErrorCode) -> None:
         self._progress.count_error(code.name)

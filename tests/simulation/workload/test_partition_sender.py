@@ -55,6 +55,7 @@ class Leader:
         self.script = list(script)
         self.produced: list[ProducerRange] = []
         self.metadata_count = 0
+        self.has_topic = True
         self.gate = asyncio.Event()
         self.gate.set()
         self._server = RpcServer(self._dispatch)
@@ -102,6 +103,10 @@ class Leader:
         topic = MetadataResponseTopic(
             error_code=0, name="orders", topic_id=ZERO_UUID, partitions=[partition]
         )
+        if not self.has_topic:
+            topic = MetadataResponseTopic(
+                error_code=ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name="orders", partitions=[]
+            )
         broker = MetadataResponseBroker(node_id=1, host=HOST, port=PORT)
         answer = MetadataResponse(brokers=[broker], topics=[topic])
         return [codec(MetadataResponse, request.api_version).encode(answer)]
@@ -288,6 +293,36 @@ async def test_after_its_time_a_batch_that_was_always_refused_ends_as_failed() -
     (end,) = await Trial([ErrorCode.NOT_ENOUGH_REPLICAS] * 100).run(1)
 
     assert (end.kind, end.error) == (Kind.FAIL, "REQUEST_TIMED_OUT")
+
+
+async def test_who_ends_waits_no_longer_for_a_topic_that_is_gone() -> None:
+    trial = Trial([ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 100)
+    running = asyncio.get_running_loop().create_task(trial.run(4))
+    await asyncio.sleep(0.05)
+    trial.leader.has_topic = False
+
+    ends = await running
+
+    assert [end.kind for end in ends] == [Kind.INFO] * 3 + [Kind.FAIL]
+    assert all((end.error or "").endswith("UNKNOWN_TOPIC_OR_PARTITION") for end in ends)
+    assert all(end.at_us < 1_000_000 for end in ends)
+
+
+async def test_who_goes_on_writing_waits_for_a_topic_that_is_gone() -> None:
+    trial = Trial([ErrorCode.UNKNOWN_TOPIC_OR_PARTITION] * 6)
+    await trial.leader.start()
+    await trial.client.refresh("orders")
+    trial.leader.has_topic = False
+    trial.lane.add(trial.batch(0))
+    running = asyncio.get_running_loop().create_task(trial.lane.run())
+    await asyncio.sleep(4)
+    trial.lane.finish()
+    await running
+    trial.client.close()
+    await trial.leader.stop()
+
+    (end,) = [each for each in trial.history if each.kind is not Kind.INVOKE]
+    assert end.kind is Kind.OK
 
 
 async def test_batches_wait_while_nobody_gives_an_identity() -> None:
