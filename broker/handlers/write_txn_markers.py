@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from broker.context import Context
 from broker.core.transactions import EndMarker, build_marker
@@ -29,12 +30,19 @@ from protocol.messages.transactions import (
 from protocol.topic_names import CONSUMER_OFFSETS
 
 
+class _MarkerCode(NamedTuple):
+    producer_id: int
+    tp: TopicPartition
+    code: ErrorCode
+
+
 def refuse(
     request: WriteTxnMarkersRequest, _version: int, error: KafkaError
 ) -> WriteTxnMarkersResponse:
     """Put the code into every partition."""
     return _response(
-        (marker.producer_id, tp, error.code) for marker, tp in _partitions(request.markers)
+        _MarkerCode(marker.producer_id, tp, error.code)
+        for marker, tp in _partitions(request.markers)
     )
 
 
@@ -44,54 +52,91 @@ async def handle(
 ) -> WriteTxnMarkersResponse | Begun:
     """Append every marker to each of its partitions; answered when all replicas have them.
 
+    Offsets are ended as soon as those of their own partition do.
+
     Raises:
         KafkaError: UNKNOWN_SERVER_ERROR, for a marker that cannot be: Kafka fails to build its
             batch, or to find its transaction's version.
     """
     if not all(map(_can_be, request.markers)):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-    asked = list(_partitions(request.markers))
+    answer = _Answer(len(list(_partitions(request.markers))))
     now_ms = context.wall_ms()
-    begun = await context.produces.begin(
-        [_part(marker, tp, now_ms) for marker, tp in asked],
-        acks=ACKS_ALL,
-        timeout_ms=context.config.request_timeout_ms,
-    )
-    if begun.ready.done():
-        return _finish(context, asked, begun)
-    return _finished_later(context, asked, begun)
+    for asked in _shares(request.markers):
+        begun = await context.produces.begin(
+            [_part(marker, tp, now_ms) for marker, tp in asked],
+            acks=ACKS_ALL,
+            timeout_ms=context.config.request_timeout_ms,
+        )
+        answer.add_when_ready(context, asked, begun)
+    if answer.is_whole:
+        return answer.response()
+    return Begun(answer.ready, answer.response, lambda: None)
 
 
-def _finished_later(
-    context: Context,
-    asked: Sequence[tuple[WritableTxnMarker, TopicPartition]],
-    begun: BegunProduce,
-) -> Begun:
-    """End the offsets when all replicas have the markers, though who asked may have hung up."""
-    answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    responses: list[WriteTxnMarkersResponse] = []
+def _shares(
+    markers: Iterable[WritableTxnMarker],
+) -> Iterator[list[tuple[WritableTxnMarker, TopicPartition]]]:
+    """Give what is waited for together: offsets that are ended wait for no other partition.
 
-    def finish(_ready: object) -> None:
-        responses.append(_finish(context, asked, begun))
-        if not answered.done():
-            answered.set_result(None)
+    Source: KafkaApis.handleWriteTxnMarkersRequest, GroupCoordinatorService.completeTransaction.
+    """
+    asked = list(_partitions(markers))
+    if others := [each for each in asked if each[1].topic != CONSUMER_OFFSETS]:
+        yield others
+    yield from ([each] for each in asked if each[1].topic == CONSUMER_OFFSETS)
 
-    begun.ready.add_done_callback(finish)
-    return Begun(answered, lambda: responses[0], lambda: None)
+
+class _Answer:
+    """What became of the markers of a request, as they are replicated or refused.
+
+    They are ended so, too, when who asked has hung up.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._count = count
+        self._codes: list[_MarkerCode] = []
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all is known."""
+        return len(self._codes) == self._count
+
+    def response(self) -> WriteTxnMarkersResponse:
+        """Return it, when it is whole."""
+        return _response(self._codes)
+
+    def add_when_ready(
+        self,
+        context: Context,
+        asked: Sequence[tuple[WritableTxnMarker, TopicPartition]],
+        begun: BegunProduce,
+    ) -> None:
+        """Add what becomes of some markers, as soon as that is known."""
+        if begun.ready.done():
+            self._codes += _finish(context, asked, begun)
+        else:
+            begun.ready.add_done_callback(lambda _: self._add(_finish(context, asked, begun)))
+
+    def _add(self, codes: Iterable[_MarkerCode]) -> None:
+        self._codes += codes
+        if self.is_whole and not self.ready.done():
+            self.ready.set_result(None)
 
 
 def _finish(
     context: Context,
     asked: Sequence[tuple[WritableTxnMarker, TopicPartition]],
     begun: BegunProduce,
-) -> WriteTxnMarkersResponse:
-    codes: list[tuple[int, TopicPartition, ErrorCode]] = []
+) -> list[_MarkerCode]:
+    codes: list[_MarkerCode] = []
     for (marker, tp), result in zip(asked, begun.results(), strict=True):
-        codes.append((marker.producer_id, tp, result.error_code))
+        codes.append(_MarkerCode(marker.producer_id, tp, result.error_code))
         if tp.topic == CONSUMER_OFFSETS and result.error_code is ErrorCode.NONE:
             is_commit = marker.transaction_result
             context.groups.transaction_ended(tp, marker.producer_id, is_commit=is_commit)
-    return _response(codes)
+    return codes
 
 
 def _partitions(
@@ -118,9 +163,7 @@ def _part(asked: WritableTxnMarker, tp: TopicPartition, now_ms: int) -> ProduceP
     return ProducePart(tp, memoryview(build_marker(marker, now_ms)), marker)
 
 
-def _response(
-    codes: Iterable[tuple[int, TopicPartition, ErrorCode]],
-) -> WriteTxnMarkersResponse:
+def _response(codes: Iterable[_MarkerCode]) -> WriteTxnMarkersResponse:
     """Group by producer id, as Kafka does: two markers of one producer share an entry."""
     by_producer: dict[int, dict[str, dict[int, ErrorCode]]] = {}
     for producer_id, tp, code in codes:

@@ -23,9 +23,10 @@ from broker.core.transaction_state.marker_progress import MarkerProgress
 from broker.core.transaction_state.shard import MarkersDue, TransactionShard
 from broker.engine_ports import BegunProduce
 from broker.handlers import write_txn_markers
+from broker.handlers.write_txn_markers import _MarkerCode
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.messages.transactions import WritableTxnMarker, WriteTxnMarkersResponse
+from protocol.messages.transactions import WritableTxnMarker
 from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.contracts.contract import Broken, of_function, of_method
 
@@ -169,10 +170,10 @@ def finish(
     context: Context,
     asked: Sequence[tuple[WritableTxnMarker, TopicPartition]],
     begun: BegunProduce,
-) -> Generator[None, WriteTxnMarkersResponse, Broken]:
+) -> Generator[None, Sequence[_MarkerCode], Broken]:
     """Offsets of a transaction count, or do not, once its marker is replicated, as that says.
 
-    The markers of a request end one transaction after the other.
+    Markers that are waited for together end one transaction after the other.
     """
     del begun
     seen = [
@@ -185,8 +186,8 @@ def finish(
         for marker, tp in asked
         if tp.topic == CONSUMER_OFFSETS and (offsets := _offsets(context, tp)) is not None
     ]
-    answer = yield
-    codes = _codes(answer)
+    told_codes = yield
+    codes = _codes(told_codes)
     wanted: dict[tuple[int, _Place], Committed | None] = {}
     for marker, offsets, pending, before in seen:
         told, left = codes.get(marker.producer_id, []), _pending(offsets, marker.producer_id)
@@ -205,17 +206,13 @@ def finish(
     return None
 
 
-def _codes(answer: WriteTxnMarkersResponse) -> dict[int, list[int]]:
+def _codes(told: Sequence[_MarkerCode]) -> dict[int, list[ErrorCode]]:
     """Return what is told of the offsets of each producer."""
-    return {
-        each.producer_id: [
-            partition.error_code
-            for topic in each.topics
-            if topic.name == CONSUMER_OFFSETS
-            for partition in topic.partitions
-        ]
-        for each in answer.markers
-    }
+    codes: dict[int, list[ErrorCode]] = {}
+    for producer_id, tp, code in told:
+        if tp.topic == CONSUMER_OFFSETS:
+            codes.setdefault(producer_id, []).append(code)
+    return codes
 
 
 def _end(

@@ -110,16 +110,42 @@ async def test_with_one_marker_that_cannot_be_none_is_written(
     assert broker.engine.produced == []
 
 
-async def test_offsets_are_ended_though_who_sent_the_marker_hung_up(broker: FakeBroker) -> None:
+def with_offsets(broker: FakeBroker) -> WriteTxnMarkersRequest:
+    """Return markers for one partition of offsets and three others, which wait to be replicated."""
     asked = request(7)
     offsets = WritableTxnMarkerTopic(name=CONSUMER_OFFSETS, partition_indexes=[3])
     asked.markers[0].topics = [*asked.markers[0].topics, offsets]
     broker.engine.holds_produces = True
+    return asked
+
+
+async def begun_of(broker: FakeBroker, asked: WriteTxnMarkersRequest) -> LaterAnswer:
     received = RequestReceived(27, 1, 1, "test", memoryview(bytearray(encoded(asked))))
     waiting = await broker.dispatcher.dispatch(received, PEER)
     assert isinstance(waiting, LaterAnswer)
+    return waiting
+
+
+async def test_offsets_are_ended_though_who_sent_the_marker_hung_up(broker: FakeBroker) -> None:
+    waiting = await begun_of(broker, with_offsets(broker))
     waiting.abandon()
     assert broker.groups.ended == []
-    broker.engine.begun[0].ready.set_result(None)
+    for begun in broker.engine.begun:
+        begun.ready.set_result(None)
     await asyncio.sleep(0)
     assert broker.groups.ended == [(TopicPartition(CONSUMER_OFFSETS, 3), 7, True)]
+
+
+async def test_offsets_are_ended_while_other_partitions_wait_for_their_replicas(
+    broker: FakeBroker,
+) -> None:
+    """Seed 905032: they were told as unstable until all markers of the request were replicated."""
+    waiting = await begun_of(broker, with_offsets(broker))
+    others, offsets = broker.engine.begun
+    offsets.ready.set_result(None)
+    await asyncio.sleep(0)
+    assert broker.groups.ended == [(TopicPartition(CONSUMER_OFFSETS, 3), 7, True)]
+    assert not waiting.ready.done()
+    others.ready.set_result(None)
+    await asyncio.sleep(0)
+    assert waiting.ready.done()

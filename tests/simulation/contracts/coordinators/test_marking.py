@@ -19,9 +19,10 @@ from broker.core.groups.group_offsets import Committed
 from broker.core.transaction_state.marker_progress import MarkerProgress
 from broker.core.transaction_state.shard import MarkersDue
 from broker.handlers import write_txn_markers
+from broker.handlers.write_txn_markers import _MarkerCode
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.messages.transactions import WritableTxnMarker, WriteTxnMarkersResponse
+from protocol.messages.transactions import WritableTxnMarker
 from tests.broker.coordinators.marked_cluster import A0, A1, Cluster, due, written
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
@@ -162,22 +163,22 @@ async def both(lab: Lab) -> None:
 
 def counts_whatever_came(
     context: Any, asked: Sequence[tuple[WritableTxnMarker, TopicPartition]], begun: Any
-) -> WriteTxnMarkersResponse:
+) -> list[_MarkerCode]:
     for (marker, tp), _ in zip(asked, begun.results(), strict=True):
         context.groups.transaction_ended(tp, marker.producer_id, is_commit=True)
     codes = zip(asked, begun.results(), strict=True)
-    return write_txn_markers._response(
-        (marker.producer_id, tp, result.error_code) for (marker, tp), result in codes
-    )
+    return [
+        _MarkerCode(marker.producer_id, tp, result.error_code) for (marker, tp), result in codes
+    ]
 
 
 def counts_nothing(
     _context: Any, asked: Sequence[tuple[WritableTxnMarker, TopicPartition]], begun: Any
-) -> WriteTxnMarkersResponse:
+) -> list[_MarkerCode]:
     codes = zip(asked, begun.results(), strict=True)
-    return write_txn_markers._response(
-        (marker.producer_id, tp, result.error_code) for (marker, tp), result in codes
-    )
+    return [
+        _MarkerCode(marker.producer_id, tp, result.error_code) for (marker, tp), result in codes
+    ]
 
 
 @pytest.mark.parametrize(
