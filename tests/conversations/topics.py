@@ -77,7 +77,7 @@ def describe(speaker: Speaker) -> Step:
         "includeSynonyms": speaker.chance(0.3),
         "includeDocumentation": False,
     }
-    yield from say(speaker, "DescribeConfigs", form)
+    yield from say(speaker, "DescribeConfigs", form, since=1)  # v0 is a known difference.
 
 
 def look(speaker: Speaker) -> Step:
@@ -118,6 +118,13 @@ def grow(speaker: Speaker) -> Step:
     if first_of(answer, "results").get("errorCode") == 0:
         speaker.partitions[topic.name] = count
         yield _is_led(topic, count - 1)
+        yield _is_known_to_clients(topic, count)
+
+
+def _is_known_to_clients(topic: Topic, count: int) -> Until:
+    form = {"topics": [{"name": topic.name}], "allowAutoTopicCreation": False}
+    request = Request("Metadata", 7, form)
+    return Until(request, lambda answer: len(answer["topics"][0]["partitions"]) == count)
 
 
 def _is_led(topic: Topic, partition: int) -> Until:
