@@ -124,18 +124,22 @@ def check_leader(
 ) -> Generator[None, ErrorCode, Broken]:
     """Only the leader of the epoch that was meant answers."""
     code = yield
-    is_asked = current_leader_epoch != NO_EPOCH
-    if is_asked and current_leader_epoch < partition.leader_epoch:
-        wanted = ErrorCode.FENCED_LEADER_EPOCH
-    elif is_asked and current_leader_epoch > partition.leader_epoch:
-        wanted = ErrorCode.UNKNOWN_LEADER_EPOCH
-    elif partition.is_leader:
-        wanted = ErrorCode.NONE
-    else:
-        wanted = ErrorCode.NOT_LEADER_OR_FOLLOWER
-    if code is not wanted:
+    if code is not refusal(partition, current_leader_epoch):
         return f"{code.name} for epoch {current_leader_epoch}, here is {partition.leader_epoch}"
     return None
+
+
+def refusal(
+    partition: Partition, current_leader_epoch: int, *, leader_only: bool = True
+) -> ErrorCode:
+    """Return why a replica does not answer who means a leader epoch, or NONE."""
+    if current_leader_epoch != NO_EPOCH:
+        if current_leader_epoch < partition.leader_epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if current_leader_epoch > partition.leader_epoch:
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+    is_meant = partition.is_leader or not leader_only
+    return ErrorCode.NONE if is_meant else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
 
 @of_method(Partition, "required_isr_count")

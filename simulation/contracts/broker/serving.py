@@ -23,7 +23,9 @@ from broker.handlers import fetch as fetch_handler
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID
 from protocol.messages.control import AlterPartitionResponsePartitionData
+from simulation.contracts.broker.partition import refusal
 from simulation.contracts.contract import Broken, of_function, of_method
+from simulation.contracts.logs.transactions import stable_offset
 
 _ANY_REPLICA_SINCE: Final = 11
 """The first version of Fetch in which consumers may read from any replica (KIP-392)."""
@@ -31,12 +33,10 @@ _ANY_REPLICA_SINCE: Final = 11
 
 def _refusal(reading: Reading, replica: Replica, part: FetchPart) -> ErrorCode:
     """Return why this replica is not the one that is meant."""
-    partition = replica.partition
     if part.topic_id not in {ZERO_UUID, replica.topic_id}:
         return ErrorCode.INCONSISTENT_TOPIC_ID
-    if reading.params.leader_only:
-        return partition.check_leader(part.current_leader_epoch)
-    return partition.check_leader_epoch(part.current_leader_epoch)
+    epoch, leader_only = part.current_leader_epoch, reading.params.leader_only
+    return refusal(replica.partition, epoch, leader_only=leader_only)
 
 
 @of_method(Fetches, "_look")
@@ -67,7 +67,8 @@ def _misread(reading: Reading, replica: Replica, part: FetchPart, result: FetchR
     """Say what is wrong with an answer without an error."""
     partition = replica.partition
     told = (result.high_watermark, result.last_stable_offset, result.log_start_offset)
-    stands = (partition.high_watermark, partition.last_stable_offset, partition.log_start_offset)
+    committed, start = partition.high_watermark, partition.log_start_offset
+    stands = (committed, stable_offset(partition.producers, committed, start), start)
     if told != stands:
         return f"{part.tp} stands at {stands}, told is {told}"
     is_sent_on = result.diverging_epoch is not None or result.preferred_read_replica >= 0

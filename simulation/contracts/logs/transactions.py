@@ -36,6 +36,20 @@ def _reopened(producers: ReplicaProducers) -> list[int]:
     return [first] if first >= 0 else []
 
 
+def stable_offset(producers: ReplicaProducers, high_watermark: int, log_start_offset: int) -> int:
+    """Return where readers of committed records end."""
+    begun = [
+        *(
+            one.first_offset
+            for one in _waiting(producers.ended)
+            if one.last_offset >= high_watermark
+        ),
+        *open_offsets(producers.states),
+        *_reopened(producers),
+    ]
+    return min([high_watermark, *(max(start, log_start_offset) for start in begun)])
+
+
 @of_method(ReplicaProducers, "last_stable_offset")
 def last_stable_offset(
     producers: ReplicaProducers, high_watermark: int, log_start_offset: int
