@@ -90,11 +90,12 @@ def _is_dropped_by_library(context: Mapping[str, Any]) -> bool:
 
     A sender that ends fails what waits for it, whether or not anybody does; a commit that is
     given up goes on in a task of its own; a connection that is forgotten closes when it is
-    collected. None of that concerns the cluster.
+    collected; a producer whose stop never ends is given up, and its sender with it. None of that
+    concerns the cluster.
     """
     if isinstance(context.get("conn"), AIOKafkaConnection):
         return True
-    future = context.get("future")
+    future = context.get("future", context.get("task"))
     if isinstance(future, asyncio.Task):
         code = getattr(cast("asyncio.Task[Any]", future).get_coro(), "cr_code", None)
         return code is not None and code.co_filename.startswith(_LIBRARY)

@@ -113,3 +113,18 @@ def test_a_connection_of_the_library_that_nobody_closed_is_none() -> None:
         return defects.found
 
     assert run_world(1, main) == []
+
+
+def test_a_task_that_is_given_up_is_none_if_it_is_the_library_s() -> None:
+    async def main(loop: SimLoop) -> list[Violation]:
+        with Defects() as defects:
+            for given_up in (AIOKafkaConnection("127.0.0.1", 9000).connect(), asyncio.sleep(9)):
+                task = loop.create_task(given_up)
+                text = f"pending: {given_up.__qualname__}"
+                loop.call_exception_handler({"message": text, "task": task})
+                task.cancel()
+            defects.look_into(SimCluster(loop, small_cluster()))
+        return defects.found
+
+    (found,) = run_world(1, main)
+    assert found.text == "nobody caught pending: sleep"
