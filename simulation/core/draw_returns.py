@@ -13,6 +13,7 @@ from protocol.faults.model import (
     CONTROLLER_NODE,
     DiskFault,
     DiskMode,
+    FileClass,
     NetworkFault,
     NetworkMode,
     Operation,
@@ -93,17 +94,23 @@ def _made_beside_an_unread_log(dice: Dice, cluster: ClusterPlan, place: _Returni
 
 
 def _fails_while_logs_are_made(dice: Dice, cluster: ClusterPlan, place: _Returning) -> Lanes:
-    """Let one of several logs that are made at once be the one that its log dir fails by."""
+    """Let one of several logs that are made at once be the one that its log dir fails by.
+
+    Or let the disk be full when a segment begins.
+    """
     broker = dice.choice(place.brokers)
     others = [one for one in cluster.broker_ids if one != broker]
     node, log_dir = broker_node(broker), dice.choice(cluster.log_dir_names)
+    mode, operation = chosen(
+        dice, {(DiskMode.EIO, Operation.MAKE_DIR): 2, (DiskMode.ENOSPC, Operation.CREATE): 1}
+    )
     fails = Fault(
         name=f"fails-making-{place.number}",
         rule=DiskFault(
-            mode=DiskMode.EIO,
+            mode=mode,
             node=node,
             log_dir=log_dir,
-            operations=(Operation.MAKE_DIR,),
+            operations=(operation,),
             from_nth=dice.randint(1, 3),
         ),
     )
@@ -201,9 +208,41 @@ def _replaced_unheard(dice: Dice, cluster: ClusterPlan, place: _Returning) -> La
     ]
 
 
+def _closed_cleanly_in_part(dice: Dice, cluster: ClusterPlan, place: _Returning) -> Lanes:
+    """Let a broker begin after an end that was clean for some log dirs, and lose power right then.
+
+    What says that a log dir was closed cleanly must not be there any more at the next start.
+    """
+    node = broker_node(dice.choice(place.brokers))
+    badly = Fault(
+        name=f"closed-badly-{place.number}",
+        rule=DiskFault(
+            mode=chosen(dice, {DiskMode.TORN_WRITE: 2, DiskMode.EIO: 1, DiskMode.ENOSPC: 1}),
+            node=node,
+            log_dir=dice.choice(cluster.log_dir_names),
+            operations=(Operation.WRITE,),
+            files=dice.choice(((FileClass.CHECKPOINT,), (FileClass.SNAPSHOT,), (FileClass.OTHER,))),
+        ),
+    )
+    end_ms = place.at_ms + dice.randint(10, 100)
+    start_ms = end_ms + dice.randint(150, 400)
+    lost_ms = start_ms + dice.randint(20, 500)
+    return [
+        [
+            TimedAction(place.at_ms, badly),
+            TimedAction(end_ms, actions.Stop(node)),
+            TimedAction(end_ms + 100, Clear(badly.name, once_met=True)),
+            TimedAction(start_ms, actions.Start(node)),
+            TimedAction(lost_ms, actions.PowerCut(node)),
+            TimedAction(lost_ms + dice.randint(50, 300), actions.Start(node)),
+        ]
+    ]
+
+
 _PLOTS: Final[tuple[Callable[[Dice, ClusterPlan, _Returning], Lanes], ...]] = (
     _made_beside_an_unread_log,
     _fails_while_logs_are_made,
     _replaced_by_the_last,
     _replaced_unheard,
+    _closed_cleanly_in_part,
 )

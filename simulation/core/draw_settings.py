@@ -215,9 +215,12 @@ def _isr_changes(dice: Dice, setting: Setting) -> Setting:
 
 
 def _returning_log_dirs(dice: Dice, setting: Setting) -> Setting:
-    """The same, and in the first log dir of brokers that have another one."""
+    """The same, in the first log dir of brokers that have another one; segments may be small."""
     changed = _isr_changes(dice, setting)
-    return changed._replace(cluster=_placed(dice, changed.cluster, SOURCE_LOG_DIR))
+    cluster = _placed(dice, changed.cluster, SOURCE_LOG_DIR)
+    small = {cluster.topics[0].name: {"segment.bytes": dice.choice(_SMALL_SEGMENTS)}}
+    is_small = dice.random() < 0.5
+    return changed._replace(cluster=_with_topic_configs(cluster, small) if is_small else cluster)
 
 
 def _groups(dice: Dice, setting: Setting) -> Setting:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
-from protocol.faults.model import DiskFault, NetworkFault, Operation
+from protocol.faults.model import DiskFault, DiskMode, NetworkFault, Operation
 from simulation.core.actions import (
     Clear,
     CreateTopic,
@@ -60,20 +60,39 @@ def test_a_replica_leaves_a_broker_that_is_down_and_is_back_before_its_log_can_b
 
 
 def test_a_log_dir_fails_by_one_of_several_logs_that_are_made_on_it() -> None:
-    found = lanes_with((Fault,), DiskFault)
+    found = [(lane, after) for lane, after in lanes_with((Fault,), DiskFault) if len(lane) < 4]
     assert found
     nth: set[int] = set()
+    modes: dict[DiskMode, tuple[Operation, ...] | None] = {}
     for (fault, clear, restart), (made, gone) in found:
         assert isinstance(fault.action, Fault)
         assert isinstance(fault.action.rule, DiskFault)
         assert isinstance(made.action, CreateTopic)
-        assert fault.action.rule.operations == (Operation.MAKE_DIR,)
+        modes[fault.action.rule.mode] = fault.action.rule.operations
         nth.add(fault.action.rule.from_nth)
         assert len(made.action.assignment) >= 3
         assert all(f"broker-{each[0]}" == fault.action.rule.node for each in made.action.assignment)
         assert fault.at_ms < made.at_ms < clear.at_ms < restart.at_ms < gone.at_ms
         assert gone.action == DeleteTopic(made.action.name)
     assert nth == {1, 2, 3}
+    assert modes == {
+        DiskMode.EIO: (Operation.MAKE_DIR,),
+        DiskMode.ENOSPC: (Operation.CREATE,),
+    }
+
+
+def test_a_broker_begins_after_an_end_that_was_not_clean_and_loses_power_soon() -> None:
+    ended = [lane for lane in LANES if isinstance(lane[-2:][0].action, PowerCut) and len(lane) > 5]
+    assert ended
+    for badly, end, clear, start, lost, again in ended:
+        assert isinstance(badly.action, Fault)
+        assert isinstance(badly.action.rule, DiskFault)
+        assert isinstance(end.action, Stop)
+        assert end.action.node == badly.action.rule.node
+        assert clear.action == Clear(badly.action.name, once_met=True)
+        assert start.action == again.action == Start(end.action.node)
+        assert lost.action == PowerCut(end.action.node)
+        assert badly.at_ms < end.at_ms < clear.at_ms < start.at_ms < lost.at_ms < again.at_ms
 
 
 def test_a_disk_is_replaced_at_the_rate_and_by_the_last_where_its_loss_is_accepted() -> None:
