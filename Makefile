@@ -16,7 +16,7 @@ STAMP := $(VENV)/.installed
 # Tests start hundreds of processes: none of them shall compile every module again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup collected demo demo-svg picture golden decisions test-python test test-all unsampled test-busy heavy conform mixed mixed-all mixed-demo fuzz isolation page containers waiting style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
+.PHONY: conversations help setup collected demo demo-svg picture golden decisions test-python test test-all unsampled test-busy heavy conform mixed mixed-all mixed-demo fuzz isolation page containers waiting style lint scenarios both-worlds matrix sweep mutants steer restarts bench lock clean report-card guide
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -88,6 +88,12 @@ conform: setup  ## judge Apache Kafka by what was recorded of it, and tell how m
 	$(BIN)/python -m tests.conformance judge --runs 1
 	$(BIN)/python -m tests.conformance judge --runs 1 --profile secured
 	$(BIN)/python -m tests.conformance teeth
+	$(MAKE) --no-print-directory conversations
+
+CONVERSATIONS ?= 1..30
+conversations: setup  ## tell jbodlab and Apache Kafka the same, seeds of CONVERSATIONS, and compare all they answer
+	$(BIN)/python -m tests.conversations --release kafka-4.3 --seeds $(CONVERSATIONS)
+	$(BIN)/python -m tests.conversations --release kafka-3.9 --seeds $(CONVERSATIONS)
 
 fuzz: setup  ## random bytes into every decoder for FUZZ_S seconds
 	$(BIN)/python -m tests.fuzz -max_total_time=$(FUZZ_S)

@@ -14,9 +14,9 @@ _DAYS_MS: Final = 10**10
 """Beyond every time that a conversation gives its records: the time of day of a cluster."""
 _TIMES: Final = ("timestamp", "lastTimestamp")
 _CODEC_MASK: Final = 7
-_SETS: Final = ("subscribedTopicNames", "topicPartitions", "topics")
-"""Lists in the order of a hash; the last one beside the state of a transaction."""
-_HASHED: Final = {"committedOffset", "transactionState"}
+_SETS: Final = ("subscribedTopicNames", "topicPartitions")
+"""Lists in the order of a hash."""
+_HASHED: Final = {"committedOffset", "isrNodes", "transactionState"}
 """What rows have in them, or in their own rows, whose order is that of a hash."""
 
 
@@ -33,19 +33,38 @@ def alike(seen: Any) -> Any:
     if not isinstance(seen, Mapping):
         return seen
     form = dict(cast("Mapping[str, Any]", seen))
-    if "attributes" in form and form["attributes"] & _CODEC_MASK:
-        form |= {"batch_length": "<compressed>", "records": _unpacked(form)}
+    for rule in (_of_batch, _of_transaction, _of_fetch):
+        form |= rule(form)
     for name in _TIMES:
         if isinstance(form.get(name), int) and form[name] > STAMP_MS + _DAYS_MS:
             form[name] = "<now>"
-    for name in _SETS if "transactionState" in form else _SETS[:2]:
+    for name in _SETS:
         if form.get(name):
             form[name] = sorted(form[name], key=str)
-    if form.get("abortedTransactions") and isinstance(form.get("records"), list):
-        form["abortedTransactions"] = _of_records(form)
-    if "sessionId" in form and "responses" in form:
-        form["responses"] = _errors_last(form["responses"])
     return {key: alike(value) for key, value in form.items()}
+
+
+def _of_batch(form: Mapping[str, Any]) -> dict[str, Any]:
+    if not form.get("attributes", 0) & _CODEC_MASK:
+        return {}
+    return {"batch_length": "<compressed>", "records": _unpacked(form)}
+
+
+def _of_transaction(form: Mapping[str, Any]) -> dict[str, Any]:
+    if "transactionState" not in form or "topics" not in form:
+        return {}
+    changed: dict[str, Any] = {"topics": sorted(form["topics"], key=str)}
+    if form["transactionState"] == "Empty":  # 3.9 tells when the one began that is over.
+        changed["transactionStartTimeMs"] = "<none>"
+    return changed
+
+
+def _of_fetch(form: Mapping[str, Any]) -> dict[str, Any]:
+    if form.get("abortedTransactions") and isinstance(form.get("records"), list):
+        return {"abortedTransactions": _of_records(form)}
+    if "sessionId" in form and "responses" in form:
+        return {"responses": _errors_last(form["responses"])}
+    return {}
 
 
 def _names(rows: list[Any]) -> set[str]:

@@ -20,6 +20,7 @@ from tests.conversations.speaker import (
 )
 
 _IDEMPOTENT_SINCE: Final = 3
+_BATCHES_SINCE: Final = 4
 _SESSIONS_SINCE: Final = 7
 
 
@@ -91,7 +92,7 @@ def read(speaker: Speaker) -> Step:
         "isolationLevel": speaker.dice.randint(0, 1),
         "maxBytes": speaker.mostly(1 << 24, 0, 1, 200),
     }
-    version = speaker.version("Fetch")
+    version = speaker.version("Fetch", _BATCHES_SINCE)
     session = None
     if version >= _SESSIONS_SINCE and speaker.chance(0.3):
         session = speaker.one_of([None, *speaker.sessions])

@@ -11,6 +11,8 @@ from conformance.core.script import Answer, Form, Given, To, Topic, ask
 
 T = TypeVar("T")
 _NOTHING: Final[Form] = {}
+_KRAFT_FETCH_MIN: Final = 4
+"""The oldest Fetch of a release without ZooKeeper."""
 
 
 @dataclass(slots=True)
@@ -68,6 +70,11 @@ class Speaker:
     members: list[Member] = field(default_factory=list[Member])
     consumers: list[Consumer] = field(default_factory=list[Consumer])
     sessions: list[Session] = field(default_factory=list[Session])
+
+    @property
+    def is_told_late(self) -> bool:
+        """Whether nobody knows when a broker goes by a change: ZooKeeper tells it, before 4.0."""
+        return self.versions["Fetch"][0] < _KRAFT_FETCH_MIN
 
     def chance(self, share: float) -> bool:
         """Whether something happens that does in so many of 1."""

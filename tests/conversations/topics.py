@@ -47,7 +47,8 @@ def change(speaker: Speaker) -> Step:
     value = None if operation == 1 else speaker.one_of(_KEYS[key])
     row = {"name": key, "configOperation": operation, "value": value}
     resource = {"resourceType": _TOPIC, "resourceName": topic.name, "configs": [row]}
-    form = {"resources": [resource], "validateOnly": speaker.chance(0.1)}
+    is_only_looked_at = speaker.chance(0.1) or speaker.is_told_late
+    form = {"resources": [resource], "validateOnly": is_only_looked_at}
     answer = yield from say(speaker, "IncrementalAlterConfigs", form, to=CONTROLLER)
     fine = first_of(answer, "responses").get("errorCode") == 0
     if fine and not form["validateOnly"] and operation in (0, 1):
