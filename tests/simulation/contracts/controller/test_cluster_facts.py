@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import pytest
 
 from controller.core.records import BrokerFenced, LogDirsFailed, ReplicasProbed, ShutdownBegun
@@ -9,6 +11,7 @@ from simulation.contracts.controller.cluster_facts import (
     GONE,
     alive,
     changes,
+    copy_of,
     differs,
     exactly,
     facts_of,
@@ -16,6 +19,8 @@ from simulation.contracts.controller.cluster_facts import (
     leaves,
     live,
     partitions,
+    partitions_of,
+    placed_in,
     working,
 )
 from tests.controller.core.cluster import log_dir, tp
@@ -61,3 +66,26 @@ def test_a_topic_leaves_once_none_of_it_moves() -> None:
     assert not leaves(topic, state)
     topic.is_deleting = True
     assert leaves(topic, state)
+
+
+def test_a_copy_has_what_never_changes_and_no_table_in_common() -> None:
+    state = led([1, 2]).state
+    copied = copy_of(state)
+    assert copied == state
+    assert copied.topics["t"].partitions[0] is state.topics["t"].partitions[0]
+    before = deepcopy(state)
+    state.hosted[2].clear()
+    state.topics["t"].configs["retention.ms"] = "1"
+    state.topics["t"].partitions.clear()
+    state.topics["t"].is_deleting = True
+    state.brokers.clear()
+    assert copied == before != state
+
+
+def test_what_was_placed_is_kept_whatever_comes() -> None:
+    state = led([1, 2]).state
+    topic, one = state.topics["t"], state.partition(tp("t-0"))
+    placed = placed_in(state)
+    topic.partitions.clear()
+    assert partitions_of(placed) == {tp("t-0"): (topic.topic_id, one)}
+    assert partitions_of(placed_in(state)) == {}
