@@ -1,9 +1,10 @@
 """What somebody asks of a group of restless members who is none of them, and of a group beside it.
 
-As administrators do: remove several members at once, delete offsets of topics that are read and of
-others, delete the group. The group beside it has offsets alone: some are committed by who takes
-himself for a member of it, some within a transaction that is open while they are deleted, some so
-that they expire at once. Each ``next`` is one request; nobody but contracts judges the answers.
+As administrators do: look at the group and at all that there are, remove several members at once,
+delete offsets of topics that are read and of others, delete the group. The group beside it has
+offsets alone: some are committed by who takes himself for a member of it, some within a transaction
+that is open while they are deleted, some so that they expire at once. Each ``next`` is one request;
+nobody but contracts judges the answers.
 """
 
 from __future__ import annotations
@@ -14,14 +15,25 @@ from typing import ClassVar, Final, NamedTuple
 from protocol.admin.groups import COMMIT_BY_NAME_VERSION_MAX, delete_offsets_request
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
+from protocol.messages.consumer_groups import ConsumerGroupDescribeRequest
 from protocol.messages.group_offsets import (
     OffsetCommitRequest,
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
 )
-from protocol.messages.groups import DeleteGroupsRequest, LeaveGroupRequest, MemberIdentity
+from protocol.messages.groups import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    MemberIdentity,
+)
 from protocol.messages.producer_ids import InitProducerIdResponse
-from protocol.messages.transactions import EndTxnResponse
+from protocol.messages.transactions import (
+    DescribeTransactionsRequest,
+    EndTxnResponse,
+    ListTransactionsRequest,
+)
 from simulation.core.consumer_member import GroupMetadata
 from simulation.core.restless_members import (
     COMMIT_WITH_TIME_VERSION,
@@ -39,9 +51,16 @@ TRANSACTION_TIMEOUT_MS: Final = 3_000
 _OFFSET_MAX: Final = 1_000
 _DELETE_OFFSETS, _DELETE_GROUPS, _LEAVE, _FETCH = 0, 2, 5, 9
 """Versions of the requests."""
+_DESCRIBE, _DESCRIBE_CONSUMERS, _LIST, _LIST_TRANSACTIONS = (5, 6), 1, 5, 2
+_DESCRIBE_TRANSACTIONS: Final = 0
 _COMMIT_BEFORE_EPOCHS: Final = 8
 _INITIALIZE, _COMMIT_IN_TRANSACTION, _END = 4, 5, 5
 """Those of transactions, as of KIP-890: the first commit begins one."""
+_GROUP_STATES: Final = ((), ("stable", "Empty"), ("Reconciling", "Assigning"), ("no state",))
+_GROUP_TYPES: Final = ((), ("consumer",), ("Classic",))
+_STATES: Final = ((), ("Ongoing",), ("CompleteCommit", "CompleteAbort", "no state"))
+_DURATIONS_MS: Final = (-1, 0, 300)
+"""What is asked for when groups, and transactions, are listed."""
 _NOBODY: Final = ""
 _PASSING: Final = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -175,11 +194,54 @@ class Outsider:
         request = OffsetFetchRequest(groups=[row], require_stable=bool(chance.randrange(2)))
         return Errand(group, Asking(request, _FETCH, ignored))
 
+    def _look(
+        self, chance: Chance, _: Mapping[str, KnownTopic], __: Sequence[MemberIdentity]
+    ) -> Errand:
+        """Have a group described, as one of each protocol, or all groups listed."""
+        group = self._either(chance)
+        match chance.randrange(4):
+            case 0 | 1:
+                request = ConsumerGroupDescribeRequest(group_ids=[group])
+                return Errand(group, Asking(request, _DESCRIBE_CONSUMERS, ignored))
+            case 2:
+                version = _DESCRIBE[chance.randrange(len(_DESCRIBE))]
+                request = DescribeGroupsRequest(groups=[group])
+                return Errand(group, Asking(request, version, ignored))
+            case _:
+                request = ListGroupsRequest(
+                    states_filter=_GROUP_STATES[chance.randrange(len(_GROUP_STATES))],
+                    types_filter=_GROUP_TYPES[chance.randrange(len(_GROUP_TYPES))],
+                )
+                return Errand(group, Asking(request, _LIST, ignored))
+
     # Transactions.
+
+    def _look_at_transactions(self, chance: Chance, transactional_id: str) -> Errand:
+        """Have its own transaction described, or all listed that are like it, or unlike it."""
+        if not chance.randrange(3):
+            described = DescribeTransactionsRequest(transactional_ids=[transactional_id])
+            asking = Asking(described, _DESCRIBE_TRANSACTIONS, ignored)
+            return Errand(transactional_id, asking, is_of_transaction=True)
+        own = self._producer_ids()
+        request = ListTransactionsRequest(
+            state_filters=_STATES[chance.randrange(len(_STATES))],
+            producer_id_filters=((), own, (_OFFSET_MAX,))[chance.randrange(3)],
+            duration_filter=_DURATIONS_MS[chance.randrange(len(_DURATIONS_MS))],
+            transactional_id_pattern=(None, f"{transactional_id[:-1]}.", transactional_id[:-1])[
+                chance.randrange(3)
+            ],
+        )
+        asking = Asking(request, _LIST_TRANSACTIONS, ignored)
+        return Errand(transactional_id, asking, is_of_transaction=True)
+
+    def _producer_ids(self) -> Sequence[int]:
+        return () if self._session is None else (self._session.producer_id,)
 
     def _transact(self, chance: Chance, known: Mapping[str, KnownTopic]) -> Errand:
         """Begin with an id; commit offsets, mostly of the group beside, and end that."""
         assert self._id is not None
+        if not chance.randrange(4):
+            return self._look_at_transactions(chance, self._id)
         if self._session is None:
             session = TransactionSession(self._id, timeout_ms=TRANSACTION_TIMEOUT_MS)
             asking = Asking(session.initialize(), _INITIALIZE, self._initialized)
@@ -219,5 +281,6 @@ class Outsider:
         _remove,
         *(_commit,) * 4,
         _fetch,
+        *(_look,) * 3,
     )
     """Of these one is drawn each time that it is not about its transaction."""

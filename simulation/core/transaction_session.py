@@ -42,6 +42,11 @@ class TransactionSession:
         self._producer_epoch = -1
         self._next_sequences: dict[TopicPartition, int] = {}
 
+    @property
+    def producer_id(self) -> int:
+        """Under which it goes on; -1 before it has one."""
+        return self._producer_id
+
     def initialize(self) -> InitProducerIdRequest:
         """Ask for an id and an epoch; what an earlier one left open is aborted."""
         return InitProducerIdRequest(

@@ -8,7 +8,12 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping
 from typing import TypeAlias
 
-from broker.core.groups.assignors import range_assignor, uniform_assignor, uniform_homogeneous
+from broker.core.groups.assignors import (
+    range_assignor,
+    uniform_assignor,
+    uniform_heterogeneous,
+    uniform_homogeneous,
+)
 from broker.core.groups.assignors.assignment import (
     AssignedPartitions,
     MemberSubscription,
@@ -62,6 +67,48 @@ def homogeneous(members: Members, topics: Mapping[bytes, int]) -> Generator[None
         if len(had & shares[member_id]) < min(len(had), *sizes):
             return f"{member_id} had {had}, and has {shares[member_id]}"
     return None
+
+
+def _owners(assigned: Assigned) -> dict[Place, str]:
+    return {
+        place: member_id for member_id in assigned for place in held_places(assigned[member_id])
+    }
+
+
+def _unbalanced(members: Members, owners: Mapping[Place, str]) -> Broken:
+    """Say which partition is with somebody who has two more than another reader of its topic."""
+    sizes = dict.fromkeys(members, 0)
+    for member_id in owners.values():
+        sizes[member_id] += 1
+    for place, owner in owners.items():
+        for member_id, member in members.items():
+            if place[0] in member.topics and sizes[owner] - sizes[member_id] > 1:
+                return f"{place} is with {owner} and not with {member_id}, of {sizes}"
+    return None
+
+
+@of_function(uniform_heterogeneous.assign)
+def heterogeneous(
+    members: Members, topics: Mapping[bytes, int]
+) -> Generator[None, Assigned, Broken]:
+    """No partition is with somebody who has two more than one that could have it.
+
+    Where that is so already nothing moves.
+    """
+    assigned = yield
+    if broken := _not_once(members, topics, assigned):
+        return broken
+    had = {
+        place: member_id
+        for place, member_id in _owners(
+            {member_id: member.current_partitions for member_id, member in members.items()}
+        ).items()
+        if place[0] in members[member_id].topics
+    }
+    has = _owners(assigned)
+    if had.keys() == has.keys() and had != has and _unbalanced(members, had) is None:
+        return f"{had} was balanced, and becomes {has}"
+    return _unbalanced(members, has)
 
 
 @of_function(range_assignor.assign)

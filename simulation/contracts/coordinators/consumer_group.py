@@ -17,7 +17,10 @@ from broker.core.groups.consumer.consumer_member import ConsumerMember, Held, Me
 from broker.core.groups.consumer.consumer_rebalances import ConsumerRebalances
 from broker.core.groups.consumer.group_log import Change, Groups
 from broker.core.groups.decision import Decision
+from broker.core.groups.group_members import GroupMembers
 from protocol.messages import consumer_group_records as messages
+from protocol.messages.group_records import GroupMetadataKey
+from protocol.stored_records import RecordType, decode_versioned
 from simulation.contracts.contract import Broken, invariant, of_function, of_method
 
 Place: TypeAlias = tuple[bytes, int]
@@ -120,6 +123,12 @@ def apply(groups: Groups, change: Change) -> Generator[None, None, Broken]:
         is_end = isinstance(change.key, messages.ConsumerGroupMetadataKey)
         is_right = value is None and (is_end or not was_there)
         return None if is_right else f"{group_id} is not there after {change}"
+    return _unknown(group, change)
+
+
+def _unknown(group: ConsumerGroup, change: Change) -> Broken:
+    """Say what of a record a group does not know."""
+    value = change.value
     match change.key:
         case messages.ConsumerGroupMetadataKey():
             known: Any = (group.epoch, group.metadata_hash)
@@ -142,6 +151,26 @@ def apply(groups: Groups, change: Change) -> Generator[None, None, Broken]:
         case _:
             return None
     return None if known == said else f"{said} is said, {known} is known of {change.key}"
+
+
+@of_method(GroupMembers, "replay")
+def replay(
+    members: GroupMembers, record: RecordType, key: Any, value: bytes | None
+) -> Generator[None, None, Broken]:
+    """What the log has of a group and its members is known of them, whatever its protocol."""
+    yield
+    if isinstance(key, GroupMetadataKey):
+        is_there = members.classic.get(key.group) is not None
+        return None if is_there is (value is not None) else f"there is {is_there} after {key}"
+    if not type(key).__name__.startswith("ConsumerGroup"):
+        return None
+    group = members.consumer.get(key.group_id)
+    if value is None:
+        is_end = isinstance(key, messages.ConsumerGroupMetadataKey)
+        return f"{key} is there after its end" if is_end and group is not None else None
+    if group is None:
+        return f"nothing is known after {key}"
+    return _unknown(group, Change(key, decode_versioned(record.value, value)[0]))
 
 
 def _described(member: ConsumerMember | None) -> tuple[object, ...] | None:

@@ -4,9 +4,13 @@ Source: CurrentAssignmentBuilder; GroupMetadataManager (maybeReconcile, maybeUpd
 updateSubscriptionMetadata, consumerGroupFenceMembers); KIP-848.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterable, Sequence
+from typing import Final
 
 from broker.core.groups.consumer import reconciliation, regexes
 from broker.core.groups.consumer.consumer_group import ConsumerGroup
@@ -26,6 +30,10 @@ from simulation.contracts.coordinators.consumer_group import (
     names_read,
     places_of,
 )
+
+_LOOKED_AT_EVERY_MS: Final = 10_000
+"""Regular expressions are not looked at more often, whatever is new."""
+_LOOKED_AT_ANYWAY_MS: Final = 600_000
 
 
 def _claimed(owned: Owned) -> set[Place] | None:
@@ -280,10 +288,28 @@ def forget_regexes(
 def resolve_if_due(
     group: ConsumerGroup, rebalances: ConsumerRebalances, decision: Decision
 ) -> Generator[None, bool, Broken]:
-    """It is told whether regular expressions find other topics than they did."""
-    del rebalances, decision
-    before = {regex: each.topics for regex, each in group.regexes.items()}
+    """All regular expressions are looked at when one or a topic is new, but not all the time.
+
+    It is told whether they find other topics than they did.
+    """
+    before, now_ms = dict(group.regexes), decision.wall_ms
+    names = frozenset(topic.name for topic in rebalances.topics._image.topics())  # noqa: SLF001 -- as it is told
+    asked = {member.regex for member in group.members.values() if member.regex}
+    last_ms = max((each.timestamp_ms for each in before.values()), default=None)
+    is_early = last_ms is not None and now_ms - last_ms <= _LOOKED_AT_EVERY_MS
+    is_new = not asked <= before.keys() or names != group.seen_names
+    is_old = last_ms is not None and now_ms - last_ms > _LOOKED_AT_ANYWAY_MS
+    is_due = bool(asked) and not is_early and (is_new or is_old)
     told = yield
-    now = {regex: each.topics for regex, each in group.regexes.items()}
-    has_other = any(topics != before.get(regex, frozenset()) for regex, topics in now.items())
-    return None if told is has_other else f"{now} of {before} is told as new: {told}"
+    if not is_due:
+        is_kept = not told and group.regexes == before
+        return None if is_kept else f"{group.regexes} is looked at after {before}, at {now_ms}"
+    wanted = {
+        regex: frozenset(each for each in names if re.fullmatch(regex, each)) for regex in asked
+    }
+    found = {regex: each.topics for regex, each in group.regexes.items() if regex in asked}
+    if found != wanted or any(group.regexes[each].timestamp_ms != now_ms for each in asked):
+        return f"{group.regexes} at {now_ms}, not {wanted}"
+    old = {regex: each.topics for regex, each in before.items()}
+    has_other = any(topics != old.get(regex, frozenset()) for regex, topics in found.items())
+    return None if told is has_other else f"{found} of {before} is told as new: {told}"

@@ -7,14 +7,27 @@ from collections.abc import Sequence
 from random import Random
 
 from protocol.errors import ErrorCode
+from protocol.messages.consumer_groups import ConsumerGroupDescribeRequest
 from protocol.messages.group_offsets import (
     OffsetCommitRequest,
     OffsetDeleteRequest,
     OffsetFetchRequest,
 )
-from protocol.messages.groups import DeleteGroupsRequest, LeaveGroupRequest, MemberIdentity
+from protocol.messages.groups import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    LeaveGroupRequest,
+    ListGroupsRequest,
+    MemberIdentity,
+)
 from protocol.messages.producer_ids import InitProducerIdRequest, InitProducerIdResponse
-from protocol.messages.transactions import EndTxnRequest, EndTxnResponse, TxnOffsetCommitRequest
+from protocol.messages.transactions import (
+    DescribeTransactionsRequest,
+    EndTxnRequest,
+    EndTxnResponse,
+    ListTransactionsRequest,
+    TxnOffsetCommitRequest,
+)
 from protocol.wire.fast import codec
 from simulation.core.restless_members import KnownTopic
 from simulation.core.restless_outsiders import Errand, Outsider
@@ -39,6 +52,7 @@ def drawn(count: int, members: Sequence[MemberIdentity] = MEMBERS) -> list[Erran
 def test_it_asks_a_little_of_everything_of_both_groups() -> None:
     found = {(type(each.asking.message).__name__, each.key) for each in drawn(600)}
     kinds = {OffsetDeleteRequest, DeleteGroupsRequest, OffsetCommitRequest, OffsetFetchRequest}
+    kinds |= {DescribeGroupsRequest, ConsumerGroupDescribeRequest, ListGroupsRequest}
     both = {(kind.__name__, group) for kind in kinds for group in ("g", "g-beside")}
     assert found == {*both, ("LeaveGroupRequest", "g")}
 
@@ -75,6 +89,43 @@ def test_somebody_takes_himself_for_a_member_of_the_group_that_has_none() -> Non
         if isinstance(each.asking.message, OffsetCommitRequest)
     ]
     assert set(commits) == {("g", False), ("g-beside", False), ("g-beside", True)}
+
+
+def test_all_groups_are_listed_or_those_of_some_states_and_types() -> None:
+    lists = [
+        each.asking.message
+        for each in drawn(1_000)
+        if isinstance(each.asking.message, ListGroupsRequest)
+    ]
+    assert {tuple(each.types_filter) for each in lists} == {(), ("consumer",), ("Classic",)}
+    assert {(), ("stable", "Empty")} < {tuple(each.states_filter) for each in lists}
+
+
+def test_transactions_are_looked_at_while_they_are_open_and_when_they_are_not() -> None:
+    who, chance = outsider("tx-1"), Random(4)
+    described = 0
+    filters: set[tuple[bool, bool, bool, str | None]] = set()
+    for _ in range(5_000):
+        errand = who.next(chance, KNOWN, MEMBERS)
+        message = errand.asking.message
+        if isinstance(message, InitProducerIdRequest):
+            errand.asking.answered(InitProducerIdResponse(producer_id=7, producer_epoch=0))
+        elif isinstance(message, DescribeTransactionsRequest):
+            assert message.transactional_ids == [errand.key] == ["tx-1"]
+            described += 1
+        elif isinstance(message, ListTransactionsRequest):
+            assert errand.is_of_transaction
+            filters.add(
+                (
+                    bool(message.state_filters),
+                    list(message.producer_id_filters) == [7],
+                    message.duration_filter > 0,
+                    message.transactional_id_pattern,
+                )
+            )
+    assert described > 50
+    flags, patterns = (True, False), (None, "tx-.", "tx-")
+    assert filters == {(a, b, c, d) for a in flags for b in flags for c in flags for d in patterns}
 
 
 def test_transactions_are_begun_and_ended_by_whose_they_are() -> None:

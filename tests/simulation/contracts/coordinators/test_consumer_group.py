@@ -21,7 +21,10 @@ from protocol.messages.consumer_group_records import (
     ConsumerGroupCurrentMemberAssignmentKey,
     ConsumerGroupMemberMetadataKey,
     ConsumerGroupMetadataKey,
+    ConsumerGroupRegularExpressionKey,
 )
+from protocol.stored_records import GROUP_RECORDS, decode_key
+from tests.broker.core.groups.consumer.lab import Lab
 from tests.simulation.contracts.coordinators import consumer_stories as stories
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
@@ -71,6 +74,20 @@ def writes_nothing(rebalances: ConsumerRebalances, changes: Any, decision: Decis
         APPLY(rebalances.groups, change)
 
 
+def loaded(*kinds: type[Any]) -> Callable[[], object]:
+    """Let a coordinator load the records of these kinds that a story left."""
+
+    def use() -> None:
+        lab = stories.other_topics()
+        members = lab.new_members()
+        for key, value in lab.records:
+            record, about = decode_key(GROUP_RECORDS, key)
+            if isinstance(about, kinds):
+                members.replay(record, about, value)
+
+    return use
+
+
 WRONG_RULES: Final[list[tuple[str, Wrong | property, Callable[[], object]]]] = [
     ("ConsumerGroup.put", owns_late, stories.shared),
     ("ConsumerGroup.put", names_twice, stories.shared),
@@ -81,6 +98,14 @@ WRONG_RULES: Final[list[tuple[str, Wrong | property, Callable[[], object]]]] = [
     ("group_log.apply", without(ConsumerGroupMemberMetadataKey), stories.other_topics),
     ("group_log.apply", forgets_what_is_given_back, stories.silent_about_what_it_has),
     ("ConsumerRebalances.write", writes_nothing, stories.shared),
+    *(
+        ("GroupMembers.replay", answers(None), loaded(kind))
+        for kind in (
+            ConsumerGroupMetadataKey,
+            ConsumerGroupMemberMetadataKey,
+            ConsumerGroupRegularExpressionKey,
+        )
+    ),
 ]
 
 
@@ -90,3 +115,16 @@ def test_a_wrong_rule_is_told_and_the_right_one_is_not(
 ) -> None:
     assert told_of(None, rule, use) == []
     assert told_of(wrong, rule, use)
+
+
+def test_groups_of_the_classic_protocol_are_loaded_and_end() -> None:
+    def use() -> None:
+        lab = Lab()
+        lab.stable_classic({"orders": [0]})
+        members = lab.new_members()
+        records = [(*decode_key(GROUP_RECORDS, key), value) for key, value in lab.records]
+        for value in (records[-1][2], None):
+            members.replay(*records[-1][:2], value)
+
+    assert told_of(None, "GroupMembers.replay", use) == []
+    assert len(told_of(answers(None), "GroupMembers.replay", use)) == 1

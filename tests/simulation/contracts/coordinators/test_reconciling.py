@@ -11,17 +11,21 @@ from typing import Any, Final
 
 import pytest
 
-from broker.core.groups.consumer import reconciliation
+from broker.core.groups.consumer import reconciliation, regexes
 from broker.core.groups.consumer.consumer_group import ConsumerGroup
 from broker.core.groups.consumer.consumer_member import ConsumerMember, MemberState
 from broker.core.groups.consumer.consumer_rebalances import ConsumerRebalances
 from broker.core.groups.consumer.reconciliation import Towards
+from broker.core.groups.decision import Decision
+from broker.core.groups.topic_patterns import ResolvedRegularExpression
+from tests.broker.core.groups.consumer.lab import Lab, image_with
 from tests.simulation.contracts.coordinators import consumer_stories as stories
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 Wrong = Callable[..., Any]
 RECONCILED: Final = partial(reconciliation.reconciled)
 """Not the rule itself: that is where the wrong one is planted."""
+RESOLVE: Final = partial(regexes.resolve_if_due)
 RECONCILE = ConsumerRebalances.reconcile
 
 
@@ -97,6 +101,40 @@ def forgets_used(_rebalances: object, group: ConsumerGroup, *_: object) -> None:
         group.put_regex(regex, None)
 
 
+def finds(
+    topics: Callable[[str, frozenset[str]], frozenset[str]], *, is_always: bool = False
+) -> Wrong:
+    """Look at all regular expressions where it is due, or always; let each find other topics."""
+
+    def rule(group: ConsumerGroup, rebalances: ConsumerRebalances, decision: Decision) -> bool:
+        if not is_always:
+            told = RESOLVE(group, rebalances, decision)
+            looked_at = {
+                regex: each
+                for regex, each in group.regexes.items()
+                if each.timestamp_ms == decision.wall_ms
+            }
+            for regex, each in looked_at.items():
+                group.put_regex(regex, replace(each, topics=topics(regex, each.topics)))
+            return told
+        for regex in group.regex_subscribers:
+            found = topics(regex, rebalances.topics.names())
+            group.put_regex(regex, ResolvedRegularExpression(found, 0, decision.wall_ms))
+        return False
+
+    return rule
+
+
+def two_look_for_topics() -> object:
+    """Let a second member come with a regular expression when the first one's was just found."""
+    lab = Lab(image_with(orders=2, bills=2))
+    lab.beat("a", subscribed_topic_regex="b.*")
+    lab.beat("b", subscribed_topic_regex="o.*")
+    lab.beat("a")
+    lab.later(10_001)
+    return lab.beat("a")
+
+
 WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("reconciliation.reconciled", all_at_once, stories.shared),
     ("reconciliation.reconciled", unasked, stories.silent_about_what_it_has),
@@ -114,6 +152,9 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("ConsumerRebalances.fence", only_forgets, stories.left_alone),
     ("ConsumerRebalances.forget_regexes", answers(None), stories.other_topics),
     ("regexes.resolve_if_due", answers(value=True), stories.shared),
+    ("regexes.resolve_if_due", answers(value=False), two_look_for_topics),
+    ("regexes.resolve_if_due", finds(lambda _, __: frozenset[str]()), two_look_for_topics),
+    ("regexes.resolve_if_due", finds(lambda _, all_: all_, is_always=True), two_look_for_topics),
 ]
 
 
