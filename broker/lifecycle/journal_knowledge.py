@@ -85,6 +85,8 @@ class JournalKnowledge:
             known.journal_number,
         ):
             is_new_epoch = stamp.controller_epoch > known.controller_epoch
+            if is_new_epoch and _is_refused(message):
+                return  # That controller may lack what this broker knows, and has to hear it first.
             self._change(stamp)
             self._write_soon(0 if is_new_epoch else WRITE_AFTER_MS)
 
@@ -181,6 +183,10 @@ class _Copies:
 
 def _is_accepted(message: Any) -> bool:
     return isinstance(message, BrokerRegistrationResponse) and message.error_code == ErrorCode.NONE
+
+
+def _is_refused(message: Any) -> bool:
+    return getattr(message, "error_code", ErrorCode.NONE) != ErrorCode.NONE
 
 
 def _note_outcome(written: asyncio.Future[None]) -> None:

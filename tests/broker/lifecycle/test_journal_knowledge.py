@@ -57,6 +57,22 @@ async def test_the_highest_number_of_the_newest_epoch_is_reported():
     lab.knowledge.write_now()
 
 
+async def test_a_new_epoch_counts_once_its_controller_has_not_refused_this_broker():
+    """One over a restored journal refuses who registered since, and has not heard it yet."""
+    lab = Lab()
+    lab.knowledge.heard(stamped(44, epoch=1))
+    refusal = stamped(46, epoch=2)
+    refusal.error_code = ErrorCode.STALE_BROKER_EPOCH
+    lab.knowledge.heard(refusal)
+    report = lab.knowledge.report(with_replicas=False)
+    assert (report.controller_epoch, report.journal_number) == (1, 44)
+
+    lab.knowledge.heard(stamped(48, epoch=2))
+    report = lab.knowledge.report(with_replicas=False)
+    assert (report.controller_epoch, report.journal_number) == (2, 48)
+    lab.knowledge.write_now()
+
+
 async def test_a_block_is_in_every_log_dir_before_it_is_used():
     lab = Lab(3)
     await lab.knowledge.take_block(2000)
