@@ -103,8 +103,9 @@ async def handle(
         is_rewritten = not is_bad and (is_old or config.compression_type != KEEPS)
         for partition in topic.partition_data:
             received_bytes = len(partition.records or b"")
-            refused = _not_there(context, name, partition.index) if is_bad else None
-            refused = refused or _check(partition, version)
+            refused = _check(partition, version)
+            if is_bad or refused is not None:  # What is not there is told first.
+                refused = _not_there(context, name, partition.index) or refused
             if is_rewritten and refused is None:
                 refused = await _convert(context, config, partition, version)
             results.append(refused)

@@ -16,7 +16,7 @@ _TIMES: Final = ("timestamp", "lastTimestamp")
 _CODEC_MASK: Final = 7
 _SETS: Final = ("subscribedTopicNames", "topicPartitions")
 """Lists in the order of a hash."""
-_HASHED: Final = {"committedOffset", "isrNodes", "transactionState"}
+_HASHED: Final = {"committedOffset", "isrNodes", "lastSequence", "transactionState"}
 """What rows have in them, or in their own rows, whose order is that of a hash."""
 
 

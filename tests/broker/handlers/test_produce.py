@@ -104,15 +104,15 @@ async def test_bad_acks_refuse_every_partition_and_append_nothing(broker: FakeBr
     ("version", "code"),
     [(9, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), (13, ErrorCode.UNKNOWN_TOPIC_ID)],
 )
-async def test_what_is_not_there_is_told_before_bad_acks(
-    broker: FakeBroker, version: int, code: ErrorCode
+@pytest.mark.parametrize(("acks", "refused"), [(2, ErrorCode.INVALID_REQUIRED_ACKS), (1, 0)])
+async def test_what_is_not_there_is_told_before_what_is_wrong(
+    broker: FakeBroker, version: int, code: ErrorCode, acks: int, refused: int
 ):
-    request = produce(acks=2)
+    request = produce(acks=acks)
     request.topic_data[0].partition_data[1].index = 99
+    request.topic_data[0].partition_data[1].records = b""
     first, other = (await broker.ask(request, version)).responses[0].partition_responses
-    assert other.error_code == code
-    assert first.error_code == (ErrorCode.INVALID_REQUIRED_ACKS if version < 13 else code)
-    assert broker.engine.produced == []
+    assert (first.error_code, other.error_code) == (refused if version < 13 else code, code)
 
 
 async def test_records_that_are_no_batch_are_told_before_bad_acks(broker: FakeBroker):
