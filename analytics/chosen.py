@@ -31,11 +31,14 @@ def check_runs(chosen: Chosen, runs: DataFrame) -> None:
     wanted = [run for run in chosen if run is not None]
     if not wanted:
         return
-    known = [row[0] for row in runs.select(c.RUN_ID).distinct().orderBy(c.RUN_ID).collect()]
+    ids = runs.select(c.RUN_ID).distinct()
+    known = {row[0] for row in ids.where(F.col(c.RUN_ID).isin(wanted)).collect()}
     for run in wanted:
         if run not in known:
-            more = ", ..." if len(known) > _NAMED_MAX else ""
-            names = ", ".join(known[:_NAMED_MAX]) or "none"
+            # Only so many are brought here: a dump may have very many runs.
+            named = [row[0] for row in ids.orderBy(c.RUN_ID).limit(_NAMED_MAX + 1).collect()]
+            more = ", ..." if len(named) > _NAMED_MAX else ""
+            names = ", ".join(named[:_NAMED_MAX]) or "none"
             raise UnknownRun(f"there is no run {run} in the dump; there are {names}{more}")
 
 

@@ -6,7 +6,6 @@ counts and the largest of what the tables say.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any, Final, TypeAlias
@@ -263,11 +262,18 @@ def shortened(tables: Mapping[str, Sequence[RowDict]]) -> dict[str, list[dict[st
     """Return the tables with the latest run's log dirs named from the folder that they share."""
     rows = rows_of_run(tables, latest_run(tables))
     names = sorted({row[c.LOG_DIR] for row in rows["log_dirs"]})
-    text = json.dumps(tables)
     shared = os.path.commonpath(names) if len(names) > 1 else ""
-    if len(shared) > 1:
-        text = text.replace(f"{shared}/", "")
-    return json.loads(text)
+    if len(shared) <= 1:
+        return {name: [dict(row) for row in each] for name, each in tables.items()}
+    return {name: [_without(row, f"{shared}/") for row in each] for name, each in tables.items()}
+
+
+def _without(row: RowDict, words: str) -> dict[str, Any]:
+    """Return a row whose texts lack ``words``."""
+    return {
+        name: value.replace(words, "") if isinstance(value, str) else value
+        for name, value in row.items()
+    }
 
 
 def left_out_text(left_out: Mapping[str, int]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import sys
 from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Any, Final
@@ -59,20 +60,29 @@ class Tables:
                 self._delete(f"{self._out}/{name}")
 
     def write_rows(self, name: str, rows: DataFrame) -> DataFrame:
-        """Write metric rows, by run and day; return them as they are read from there."""
-        return self.write_by_day(name, rows, F.timestamp_millis(c.AT_MS))
+        """Write metric rows, by run and day; return them as they are read from there.
 
-    def write_by_day(self, name: str, rows: DataFrame, at: Column) -> DataFrame:
-        """Do as ``write_rows`` with rows of any kind; ``at`` is a timestamp."""
+        They may be observed.
+        """
+        at = F.timestamp_millis(c.AT_MS)
+        return self.write_by_day(name, rows, at, is_counted=True)
+
+    def write_by_day(
+        self, name: str, rows: DataFrame, at: Column, *, is_counted: bool = False
+    ) -> DataFrame:
+        """Do as ``write_rows`` with rows of any kind; ``at`` is a timestamp.
+
+        ``is_counted``: an observation of ``rows`` is waited for.
+        """
         dated = rows.withColumn(c.DAY, F.date_format(at, "yyyy-MM-dd"))
-        dated = self._computed(name, self.gathered(dated))
+        dated = self._kept_or_same(name, self.gathered(dated), is_counted=is_counted)
         writer = dated.write.partitionBy(*PARTITIONED_BY).option("compression", "snappy")
         writer.parquet(self._begin(name, dated))
         return self.stored(name).select(*rows.columns)
 
     def write(self, name: str, table: DataFrame) -> None:
         """Write a result as one file, in its order."""
-        one = self._computed(name, table.coalesce(1))
+        one = self._kept_or_same(name, table.coalesce(1))
         one.write.parquet(self._begin(name, one))
 
     def write_text(self, name: str, text: str) -> None:
@@ -120,11 +130,15 @@ class Tables:
         """Remove what was written and not published."""
         self._delete(self._beside)
 
-    def _computed(self, name: str, table: DataFrame) -> DataFrame:
-        """Compute a small table and keep its rows: to read them from a file takes longer."""
+    def _kept_or_same(self, name: str, table: DataFrame, *, is_counted: bool = False) -> DataFrame:
+        """Return a small table such that its rows are kept: to read them from a file takes longer.
+
+        The job that writes it computes it. One whose rows are counted on the way (an observation)
+        is computed at once, by a job of its own: else counts were told before there are any.
+        """
         if not self.in_one_task:
             return table
-        self._kept[name] = table.localCheckpoint()
+        self._kept[name] = table.localCheckpoint(eager=is_counted)
         return self._kept[name]
 
     def _begin(self, name: str, table: DataFrame) -> str:
@@ -172,7 +186,13 @@ def collected(frames: Mapping[str, DataFrame], rows_max: int) -> dict[str, list[
         for name, frame in frames.items()
     ]
     found: dict[str, list[dict[str, Any]]] = {name: [] for name in frames}
-    # What a driver holds, one task can read.
-    for each in reduce(DataFrame.unionAll, as_json).coalesce(1).collect():
-        found[each["name"]].append(json.loads(each["row"]))
+    # What a driver holds, one task can read. One after the other: neither Java nor Python holds all
+    # lines beside what is made of them.
+    for each in reduce(DataFrame.unionAll, as_json).coalesce(1).toLocalIterator():
+        found[each["name"]].append(json.loads(each["row"], object_pairs_hook=_row))
     return found
+
+
+def _row(columns: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a row whose names of columns are those of all others, in memory, too."""
+    return {sys.intern(name): value for name, value in columns}

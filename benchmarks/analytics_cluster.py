@@ -1,9 +1,10 @@
 """The same report by one worker and by two: ``python -m benchmarks.analytics_cluster``.
 
 A standalone cluster runs on loopback, each worker with one core; the driver and the workers share
-this machine. The first reports of each cluster warm Java up, the later ones count: each worker's
-Java compiles all code for itself, over several reports. Two workers cannot be quicker than half of
-what they and the driver take of the processor.
+this machine. Java of a worker counts one processor, too, or its collections of garbage would take
+two. The first reports of each cluster warm Java up, the later ones count: each worker's Java
+compiles all code for itself, over several reports. Two workers cannot be quicker than half of what
+they and the driver take of the processor, nor than what is left when less than two tasks run.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from analytics.session import find_java, start_session
 from benchmarks.analytics import used_by
 from benchmarks.made_up_dump import write_made_up_dump
 from benchmarks.spark_cluster import spark_cluster, spark_environment
+from benchmarks.spark_status import at_once, last_stage, task_times
 
 WORKERS: Final = (1, 2)
 
@@ -37,6 +39,11 @@ class Took(NamedTuple):
     """Of the workers' Java: it runs tasks and compiles."""
     driver_cpu_s: float
     """Of the driver's Java: it plans, compiles and lists files."""
+    idle_s: float
+    """While no task ran."""
+    one_task_s: float
+    """While one task ran."""
+    task_count: int
 
 
 @click.command()
@@ -48,7 +55,10 @@ def main(*, rows: int, warm_up: int, rounds: int, parts: int) -> None:
     """Measure reports without answers and pictures (--plain) by one worker and by two."""
     find_java()
     os.environ.update(spark_environment())
-    os.environ["PYSPARK_SUBMIT_ARGS"] = f"--conf spark.sql.shuffle.partitions={parts} pyspark-shell"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = (
+        f"--conf spark.sql.shuffle.partitions={parts} "
+        "--conf spark.executor.extraJavaOptions=-XX:ActiveProcessorCount=1 pyspark-shell"
+    )
     with tempfile.TemporaryDirectory(prefix="jbodlab-cluster-") as folder:
         written = write_made_up_dump(Path(folder, "dump"), rows)
         took = partial(_took, Path(folder), warm_up=warm_up, rounds=rounds)
@@ -60,7 +70,8 @@ def _shown_s(written: int, workers: int, took: Took) -> float:
     """Say what the quickest report by so many workers took; return its seconds."""
     click.echo(
         f"{written:,} rows, {workers} worker(s) of one core: {took.wall_s:.1f} s, "
-        f"in which tasks ran for {took.tasks_s:.1f} s; "
+        f"in which {took.task_count} tasks ran for {took.tasks_s:.1f} s, "
+        f"none for {took.idle_s:.1f} s, one alone for {took.one_task_s:.1f} s; "
         f"processor: workers {took.workers_cpu_s:.1f} s, driver {took.driver_cpu_s:.1f} s"
     )
     return took.wall_s
@@ -77,13 +88,17 @@ def _took(folder: Path, workers: int, *, warm_up: int, rounds: int) -> Took:
 
 
 def _report(spark: SparkSession, folder: Path) -> Took:
-    before, began = _so_far(spark), time.monotonic()
+    stage, before, began = last_stage(spark), _so_far(spark), time.monotonic()
     run_job(spark, str(folder / "dump"), str(folder / "out"), Wanted(is_plain=True))
     wall_s = time.monotonic() - began
     tasks_s, workers_cpu_s, driver_cpu_s = (
         now - then for now, then in zip(_so_far(spark), before, strict=True)
     )
-    return Took(wall_s, tasks_s, workers_cpu_s, driver_cpu_s)
+    times = task_times(spark, after=stage)
+    ran_s = {count: ms / 1000 for count, ms in at_once(times).items() if count}
+    idle_s = wall_s - sum(ran_s.values())
+    of_tasks = idle_s, ran_s.get(1, 0.0), len(times)
+    return Took(wall_s, tasks_s, workers_cpu_s, driver_cpu_s, *of_tasks)
 
 
 def _so_far(spark: SparkSession) -> tuple[float, float, float]:

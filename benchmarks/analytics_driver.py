@@ -30,6 +30,7 @@ from analytics.job import Wanted, run_job
 from analytics.session import find_java, start_session
 from benchmarks.made_up_dump import write_made_up_dump
 from benchmarks.spark_cluster import spark_cluster, spark_environment
+from benchmarks.spark_status import stages_of
 
 SIZES: Final = (100_000, 1_000_000, 10_000_000)
 _LOOK_EVERY_S: Final = 5.0
@@ -145,14 +146,7 @@ def _heap_mib(spark: SparkSession) -> float:
 
 def _results(spark: SparkSession) -> tuple[int, int]:
     """Return the bytes of the results of all tasks, and how many tasks there were."""
-    context: Any = spark.sparkContext
-    scala: Any = context._jsc.sc()  # noqa: SLF001
-    scala.listenerBus().waitUntilEmpty()
-    java = _java(spark)
-    no_quantiles = _gateway(spark).new_array(java.double, 0)
-    no_states = getattr(java, "java.util.ArrayList")()
-    stages = scala.statusStore().stageList(None, False, False, no_quantiles, no_states)  # noqa: FBT003 - Java
-    each = [stages.apply(place) for place in range(stages.size())]
+    each = stages_of(spark)
     return sum(stage.resultSize() for stage in each), sum(stage.numTasks() for stage in each)
 
 

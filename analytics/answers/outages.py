@@ -86,15 +86,13 @@ def _cause() -> Column:
 def _leader_gaps(replicas: DataFrame) -> DataFrame:
     """Output: the outage, ended_ms, run_end_ms, interval_ms, broker_id and log_dir that led."""
     by_time = Window.partitionBy(*_PARTITION).orderBy(c.AT_MS, c.LEADER_EPOCH, c.BROKER_ID)
-    run_end = F.max(c.AT_MS).over(Window.partitionBy(*c.RUN))
     interval = F.greatest(F.col(c.INTERVAL_MS), F.lit(0))
     following = F.lead(F.col(c.AT_MS) - interval).over(by_time)
     end = F.coalesce(following, "run_end_ms")
     # The run's last samples are not all of one millisecond.
     least = F.when(following.isNull(), 2 * interval).otherwise(interval)
-    led = replicas.withColumn("run_end_ms", run_end).where(
-        F.col(c.IS_LEADER) & ~F.col(c.IS_FUTURE) & (F.col(c.INTERVAL_MS) > 0)
-    )
+    is_led = F.col(c.IS_LEADER) & ~F.col(c.IS_FUTURE) & (F.col(c.INTERVAL_MS) > 0)
+    led = replicas.where(is_led).join(F.broadcast(_run_ends(replicas)), on=list(c.RUN))
     return led.select(
         *_PARTITION,
         F.col(c.AT_MS).alias(c.BEGAN_MS),
@@ -108,22 +106,30 @@ def _leader_gaps(replicas: DataFrame) -> DataFrame:
     ).where("is_gap")
 
 
+def _run_ends(rows: DataFrame) -> DataFrame:
+    """Output: run, run_end_ms. A window over a run would have one task hold all rows of it."""
+    return rows.groupBy(*c.RUN).agg(F.max(c.AT_MS).alias("run_end_ms"))
+
+
 def _silent_brokers(log_dirs: DataFrame) -> DataFrame:
     """Output: run, broker_id, silent_from_ms, silent_to_ms: longer than an interval."""
     samples = log_dirs.groupBy(*c.RUN, c.BROKER_ID, c.AT_MS).agg(
         F.max(c.INTERVAL_MS).alias(c.INTERVAL_MS)
     )
     by_time = Window.partitionBy(*c.RUN, c.BROKER_ID).orderBy(c.AT_MS)
-    run_end = F.max(c.AT_MS).over(Window.partitionBy(*c.RUN))
-    following = F.coalesce(F.lead(F.col(c.AT_MS) - F.col(c.INTERVAL_MS)).over(by_time), run_end)
+    following = F.lead(F.col(c.AT_MS) - F.col(c.INTERVAL_MS)).over(by_time)
     silence = F.col("silent_to_ms") - F.col("silent_from_ms")
-    return samples.select(
-        *c.RUN,
-        c.BROKER_ID,
-        F.col(c.AT_MS).alias("silent_from_ms"),
-        following.alias("silent_to_ms"),
-        c.INTERVAL_MS,
-    ).where((F.col(c.INTERVAL_MS) > 0) & (silence > F.col(c.INTERVAL_MS)))
+    return (
+        samples.join(F.broadcast(_run_ends(log_dirs)), on=list(c.RUN))
+        .select(
+            *c.RUN,
+            c.BROKER_ID,
+            F.col(c.AT_MS).alias("silent_from_ms"),
+            F.coalesce(following, "run_end_ms").alias("silent_to_ms"),
+            c.INTERVAL_MS,
+        )
+        .where((F.col(c.INTERVAL_MS) > 0) & (silence > F.col(c.INTERVAL_MS)))
+    )
 
 
 def _of_clients(seen: Seen, failovers: DataFrame) -> DataFrame:

@@ -64,6 +64,18 @@ def test_small_tables_are_kept_and_not_read_from_their_files(
     assert not tables.has("t")
 
 
+def test_the_job_that_writes_a_small_table_computes_what_is_kept_of_it(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    tables = Tables(spark, str(tmp_path), in_one_task=True)
+    spark.sparkContext.setJobGroup("one table", "")
+    tables.write("t", spark.range(3).select(F.col("id").alias("value")))
+    jobs = spark.sparkContext.statusTracker().getJobIdsForGroup("one table")
+    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # pyright: ignore[reportArgumentType]
+    assert len(jobs) == 1
+    assert picked(tables.stored("t"), "value") == [(0,), (1,), (2,)]
+
+
 def test_what_is_discarded_leaves_the_last_tables(spark: SparkSession, tmp_path: Path) -> None:
     out = tmp_path / "out"
     (out / "t").mkdir(parents=True)
