@@ -8,9 +8,10 @@ from conformance.core.script import CONTROLLER, Form, NewTopic, Request, Topic, 
 from tests.conversations.speaker import Speaker, Step, first_of, say
 
 _TOPIC: Final = 2
+# Without zstd: 3.9 gives readers of such a topic nothing below Fetch v10, 4.3 what is not in zstd.
 _KEYS: Final = {
     "cleanup.policy": ("delete", "compact", "compact,delete", "keep"),
-    "compression.type": ("producer", "gzip", "zstd", "lz4", "snappy", "uncompressed", "none"),
+    "compression.type": ("producer", "gzip", "lz4", "snappy", "uncompressed", "none"),
     "max.message.bytes": ("1000048", "300", "120", "-1", "x"),
     "message.timestamp.type": ("CreateTime", "Never"),
     "message.timestamp.before.max.ms": ("9223372036854775807", "1000", "-1"),
