@@ -40,6 +40,9 @@ _AWAY: Final = -2
 _HEARTBEAT_VERSION: Final = 1
 _FETCH_VERSION: Final = 9
 _OFFSET_MAX: Final = 1_000
+_EVERYTHING, _NO_EXPRESSION = ".*", "a(b"
+_WRONG_ONCE_OF: Final = 8
+"""One of so many regular expressions is none."""
 _PASSING: Final = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -175,7 +178,7 @@ class ConsumerSide:
         self._member_id = member_id
         self._topics: Sequence[str] | None = topics
         """None: it reads by a regular expression."""
-        self._regex = ".*"
+        self._regex = _EVERYTHING
         self._rebalance_timeout_ms = REBALANCE_TIMEOUT_MS
         self._epoch = _JOINING
         self._before = _JOINING
@@ -254,6 +257,9 @@ class ConsumerSide:
         code = ErrorCode(answer.error_code)
         if code in _PASSING:
             return
+        if code is ErrorCode.INVALID_REGULAR_EXPRESSION:
+            self._regex = _EVERYTHING
+            return
         if code is not ErrorCode.NONE:
             # A static member begins anew under another id, as a process that was restarted does.
             self._is_refused = code is ErrorCode.FENCED_MEMBER_EPOCH and self._is_static
@@ -302,7 +308,9 @@ class ConsumerSide:
         return self._beat(is_full=True)
 
     def _other_regex(self, chance: Chance) -> str:
-        """Match one of the topics by its first letters, or all of them."""
+        """Match one of the topics by its first letters, or all of them; or be none at all."""
+        if not chance.randrange(_WRONG_ONCE_OF):
+            return _NO_EXPRESSION
         patterns = [f"{name[:2]}.*" for name in self._place.topics]
         return (*patterns, "|".join(patterns))[chance.randrange(len(patterns) + 1)]
 

@@ -1,10 +1,10 @@
 """What somebody asks of a group of restless members who is none of them, and of a group beside it.
 
 As administrators do: look at the group and at all that there are, remove several members at once,
-delete offsets of topics that are read and of others, delete the group. The group beside it has
-offsets alone: some are committed by who takes himself for a member of it, some within a transaction
-that is open while they are deleted, some so that they expire at once. Each ``next`` is one request;
-nobody but contracts judges the answers.
+delete offsets of topics that are read and of others, delete the group. Or as who takes himself for
+a member. The group beside it has offsets alone: some are committed by who takes himself for one
+of its members, some within a transaction that is open while they are deleted, some so that they
+expire at once. Each ``next`` is one request; nobody but contracts judges the answers.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from protocol.messages.transactions import (
     ListTransactionsRequest,
 )
 from simulation.core.consumer_member import GroupMetadata
+from simulation.core.intrusions import intrusion
 from simulation.core.restless_members import (
     COMMIT_WITH_TIME_VERSION,
     Asking,
@@ -61,6 +62,8 @@ _GROUP_TYPES: Final = ((), ("consumer",), ("Classic",))
 _STATES: Final = ((), ("Ongoing",), ("CompleteCommit", "CompleteAbort", "no state"))
 _DURATIONS_MS: Final = (-1, 0, 300)
 """What is asked for when groups, and transactions, are listed."""
+_GENERATIONS: Final = 6
+"""He takes himself for a member of one up to this."""
 _NOBODY: Final = ""
 _PASSING: Final = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -214,6 +217,14 @@ class Outsider:
                 )
                 return Errand(group, Asking(request, _LIST, ignored))
 
+    def _intrude(
+        self, chance: Chance, _: Mapping[str, KnownTopic], members: Sequence[MemberIdentity]
+    ) -> Errand:
+        """Take himself for a static member: nobody is to let him in."""
+        names = [each.group_instance_id for each in members if each.group_instance_id is not None]
+        asking = intrusion(self._group, names, chance.randrange(_GENERATIONS), self._topics, chance)
+        return Errand(self._group, asking)
+
     # Transactions.
 
     def _look_at_transactions(self, chance: Chance, transactional_id: str) -> Errand:
@@ -282,5 +293,6 @@ class Outsider:
         *(_commit,) * 4,
         _fetch,
         *(_look,) * 3,
+        *(_intrude,) * 2,
     )
     """Of these one is drawn each time that it is not about its transaction."""

@@ -7,6 +7,7 @@ Source: GroupMetadataManager.consumerGroupHeartbeat, consumerGroupLeave; KIP-848
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator
 from typing import Final
 
@@ -26,6 +27,7 @@ _JOINS: Final = 0
 _IS_AWAY: Final = -2
 _UNCHANGED: Final = -1
 _NOT_JUDGED: Final = (ErrorCode.INVALID_REGULAR_EXPRESSION,)
+_NO_OTHER_SIDE: Final = ("unterminated subpattern", "unbalanced parenthesis")
 
 
 def _holder(group: ConsumerGroup, instance_id: str | None) -> ConsumerMember | None:
@@ -40,7 +42,8 @@ def check_member(
 ) -> Generator[None, None, Broken]:
     """Only a member may go on, in its epoch, and nobody has an instance id that another one holds.
 
-    In the epoch before its own a member may be that got no answer, and has nothing else since.
+    In the epoch before its own a member may be that got no answer, and has nothing else since. What
+    is no regular expression nobody subscribes to.
     """
     wanted = refusal(group, heartbeating, size_max)
     try:
@@ -49,9 +52,20 @@ def check_member(
         is_right = refused.code is wanted or refused.code in _NOT_JUDGED
         told = f"{refused.code.name}, not {wanted.name}: {heartbeating.request}, {group.members}"
         return None if is_right else told
+    if wanted is ErrorCode.NONE and _is_no_expression(heartbeating.request.subscribed_topic_regex):
+        wanted = ErrorCode.INVALID_REGULAR_EXPRESSION
     if wanted is ErrorCode.NONE:
         return None
     return f"{heartbeating.request} is not refused with {wanted.name}: {group.members}"
+
+
+def _is_no_expression(said: str | None) -> bool:
+    """Tell whether parentheses have no other side, as in no dialect."""
+    try:
+        re.compile(said or "")
+    except re.error as error:
+        return any(word in error.msg for word in _NO_OTHER_SIDE)
+    return False
 
 
 def refusal(group: ConsumerGroup, heartbeating: Heartbeating, size_max: int) -> ErrorCode:

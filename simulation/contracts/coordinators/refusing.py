@@ -13,12 +13,19 @@ from collections.abc import Container, Generator
 from typing import Final
 
 from broker.core.coordination import Decided, Waiter
+from broker.core.groups.consumer.classic_members import ClassicMembers
 from broker.core.groups.consumer.consumer_group import ConsumerGroup
 from broker.core.groups.consumer.consumer_heartbeats import Heartbeating
 from broker.core.groups.group_members import GroupMembers
 from broker.core.groups.group_shard import Commit, GroupShard
+from broker.core.groups.joins import Joining
 from protocol.errors import ErrorCode, KafkaError
-from protocol.messages.groups import HeartbeatRequest, SyncGroupRequest
+from protocol.messages.groups import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    SyncGroupRequest,
+)
 from simulation.contracts.contract import Broken, of_method
 from simulation.contracts.coordinators.classic_requests import commit_refusal
 from simulation.contracts.coordinators.consumer_heartbeats import refusal
@@ -102,6 +109,54 @@ def beat_is_refused(
     if wanted is ErrorCode.NONE:
         return None
     return f"{request} is served, not refused with {wanted.name}"
+
+
+_JOINING: Final = (
+    ErrorCode.GROUP_MAX_SIZE_REACHED,
+    ErrorCode.INCONSISTENT_GROUP_PROTOCOL,
+    ErrorCode.UNKNOWN_MEMBER_ID,
+    ErrorCode.FENCED_INSTANCE_ID,
+)
+"""Why nobody may join a group of the consumer protocol by the other one, whatever it has."""
+
+
+@of_method(ClassicMembers, "join")
+def join_is_refused(
+    members: ClassicMembers, group: ConsumerGroup, joining: Joining, *_: object
+) -> Generator[None, JoinGroupResponse, Broken]:
+    """Who joins is a consumer that shares a protocol with all, finds room, and nobody's name."""
+    config = members._config  # noqa: SLF001 -- as above
+    wanted = _join_refusal(group, joining.request, config.group_consumer_max_size)
+    if config.group_consumer_migration_policy.lower() == "disabled":
+        wanted = ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    code = ErrorCode.NONE
+    try:
+        yield
+    except KafkaError as refused:
+        code = refused.code if refused.code in _JOINING else wanted
+    return None if code is wanted else f"{code.name}, not {wanted.name}: {joining.request}, {group}"
+
+
+def _join_refusal(group: ConsumerGroup, request: JoinGroupRequest, size_max: int) -> ErrorCode:
+    if request.member_id not in group.members and len(group.members) >= size_max:
+        return ErrorCode.GROUP_MAX_SIZE_REACHED
+    shared = {row.name for row in request.protocols}
+    for member in group.members.values():
+        if member.classic is not None:
+            shared &= {row.name for row in member.classic.supported_protocols}
+    if request.protocol_type != "consumer" or not shared:
+        return ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    if request.group_instance_id is None or not request.member_id:
+        return ErrorCode.NONE
+    holders = [
+        member_id
+        for member_id, member in group.members.items()
+        if member.instance_id == request.group_instance_id
+    ]
+    if not holders:
+        return ErrorCode.UNKNOWN_MEMBER_ID
+    is_own = request.member_id in holders
+    return ErrorCode.NONE if is_own else ErrorCode.FENCED_INSTANCE_ID
 
 
 def _is_classic(

@@ -1,5 +1,7 @@
 """Members of the consumer protocol that do all that they may, and what they must not."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections import Counter
@@ -200,7 +202,7 @@ def test_it_reads_by_several_regular_expressions_and_changes_how_long_it_is_wait
         if isinstance(message, ConsumerGroupHeartbeatRequest):
             regexes.add(message.subscribed_topic_regex or "")
             timeouts_ms.add(message.rebalance_timeout_ms)
-    assert regexes == {"", "a.*", "b.*", "a.*|b.*"}
+    assert regexes == {"", "a.*", "b.*", "a.*|b.*", "a(b"}
     assert {500, 1_500} <= timeouts_ms
 
 
@@ -218,3 +220,18 @@ def test_long_ago_is_a_time_that_the_first_clients_tell() -> None:
 
 def test_nobody_waits_for_a_member_of_the_consumer_protocol() -> None:
     assert not ConsumerSide(PLACE, "id", ["a"]).is_awaited
+
+
+def test_who_is_told_that_it_named_no_regular_expression_goes_on_with_another() -> None:
+    refused = 0
+    for seed in range(200):
+        chance, side = Random(seed), ConsumerSide(PLACE, "id", ["a"])
+        answered(side.next(chance, KNOWN), 3)
+        asking = side.next(chance, KNOWN)
+        if getattr(asking.message, "subscribed_topic_regex", "") == "a(b":
+            refused += 1
+            answered(asking, 3, code=ErrorCode.INVALID_REGULAR_EXPRESSION)
+            assert not side.is_out
+            full = side._beat(is_full=True).message
+            assert (full.member_epoch, full.subscribed_topic_regex) == (3, ".*")
+    assert refused

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from random import Random
 
 from protocol.errors import ErrorCode
-from protocol.messages.consumer_groups import ConsumerGroupDescribeRequest
+from protocol.messages.consumer_groups import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
+)
 from protocol.messages.group_offsets import (
     OffsetCommitRequest,
     OffsetDeleteRequest,
@@ -16,9 +19,12 @@ from protocol.messages.group_offsets import (
 from protocol.messages.groups import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
     LeaveGroupRequest,
     ListGroupsRequest,
     MemberIdentity,
+    SyncGroupRequest,
 )
 from protocol.messages.producer_ids import InitProducerIdRequest, InitProducerIdResponse
 from protocol.messages.transactions import (
@@ -54,7 +60,9 @@ def test_it_asks_a_little_of_everything_of_both_groups() -> None:
     kinds = {OffsetDeleteRequest, DeleteGroupsRequest, OffsetCommitRequest, OffsetFetchRequest}
     kinds |= {DescribeGroupsRequest, ConsumerGroupDescribeRequest, ListGroupsRequest}
     both = {(kind.__name__, group) for kind in kinds for group in ("g", "g-beside")}
-    assert found == {*both, ("LeaveGroupRequest", "g")}
+    alone = {LeaveGroupRequest, JoinGroupRequest, SyncGroupRequest, HeartbeatRequest}
+    alone |= {ConsumerGroupHeartbeatRequest}
+    assert found == {*both, *((kind.__name__, "g") for kind in alone)}
 
 
 def test_it_removes_several_at_once_and_static_ones_by_their_instance_ids() -> None:

@@ -6,17 +6,33 @@ import pytest
 
 from broker.core.coordination import Decided, TransactionProducer
 from broker.core.groups.group_offsets import offset_key
-from broker.core.groups.group_shard import Commit, FetchedOffset, GroupShard, NewOffset
+from broker.core.groups.group_shard import (
+    LOOKED_AT_MAX,
+    Commit,
+    FetchedOffset,
+    GroupShard,
+    NewOffset,
+)
 from broker.core.groups.membership import Committer
 from broker.core.metadata_image import MetadataImage
 from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import BrokerId, TopicPartition
+from protocol.messages.group_records import GroupMetadataKey, GroupMetadataValue
+from protocol.stored_records import encode_key, encode_versioned
 
 TP, OTHER = TopicPartition("orders", 0), TopicPartition("bills", 1)
 MINUTE_MS = 60_000
 WALL_MS = 1_700_000_000_000
 NONE = ErrorCode.NONE
+EMPTY = GroupMetadataValue(
+    protocol_type="consumer",
+    generation=1,
+    protocol=None,
+    leader=None,
+    current_state_timestamp=WALL_MS,
+    members=[],
+)
 
 
 def shard_with(batch_bytes_max: int = 1_000_000, **overrides: str) -> GroupShard:
@@ -186,3 +202,15 @@ def test_tombstones_come_in_batches_that_the_log_takes():
         assert 0 < len(shard.expire(due_ms, WALL_MS + MINUTE_MS).records) < 10
         batches += 1
     assert batches > 2
+
+
+def test_groups_without_offsets_are_looked_at_in_several_steps_too():
+    shard = shard_with(offsets_retention_check_interval_ms="500")
+    for number in range(LOOKED_AT_MAX + 1):
+        key = encode_key(GroupMetadataKey(group=f"g{number}"))
+        shard.replay(key, encode_versioned(EMPTY, 3))
+    shard.loaded(0, WALL_MS)
+    shard.expire(500, WALL_MS)
+    assert shard.next_due_ms() == 500
+    shard.expire(500, WALL_MS)
+    assert shard.next_due_ms() == 1_000

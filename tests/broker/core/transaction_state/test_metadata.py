@@ -6,7 +6,6 @@ import pytest
 
 from broker.core.transaction_state.metadata import (
     EPOCH_MAX,
-    NO_TIMEOUT_MS,
     TransactionMetadata,
     TransactionState,
     completed,
@@ -71,7 +70,8 @@ def test_it_is_late_after_its_own_timeout_and_never_at_rest_or_in_two_phases() -
     assert ongoing().deadline_ms == 60_200
     assert RESTING.deadline_ms is None
     assert end(ongoing()).deadline_ms is None
-    assert replace(ongoing(), timeout_ms=NO_TIMEOUT_MS).deadline_ms is None
+    assert replace(ongoing(), timeout_ms=2_147_483_647).deadline_ms is None
+    assert replace(ongoing(), timeout_ms=2_147_483_646).deadline_ms == 2_147_483_846
 
 
 @pytest.mark.parametrize(

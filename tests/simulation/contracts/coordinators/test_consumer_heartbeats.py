@@ -12,6 +12,7 @@ import pytest
 from broker.core.groups.consumer.consumer_heartbeats import ConsumerHeartbeats
 from broker.core.groups.consumer.consumer_member import ConsumerMember
 from protocol.errors import ErrorCode, KafkaError
+from tests.broker.core.groups.consumer.lab import Lab
 from tests.simulation.contracts.coordinators import consumer_stories as stories
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
@@ -55,9 +56,14 @@ def stays(heartbeats: ConsumerHeartbeats, group: Any, heartbeating: Any, decisio
     return answer
 
 
+def names_no_expression() -> object:
+    return Lab().refused("a", subscribed_topic_regex="b(.*")
+
+
 WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("consumer_heartbeats.check_member", answers(None), stories.answer_is_lost),
     ("consumer_heartbeats.check_member", refuses, stories.shared),
+    ("consumer_heartbeats.check_member", answers(None), names_no_expression),
     ("ConsumerHeartbeats.beat", tells_nothing, stories.shared),
     ("ConsumerHeartbeats.beat", without_a_session, stories.shared),
     ("ConsumerHeartbeats.beat", in_an_epoch_before, stories.shared),

@@ -15,10 +15,15 @@ from broker.core.groups.group_shard import Commit, GroupShard, NewOffset
 from broker.core.groups.membership import Committer
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-from protocol.messages.groups import HeartbeatRequest, HeartbeatResponse, SyncGroupRequest
+from protocol.messages.groups import (
+    HeartbeatRequest,
+    HeartbeatResponse,
+    JoinGroupResponse,
+    SyncGroupRequest,
+)
 from tests.broker.core.groups.consumer.lab import GROUP, Lab
 from tests.simulation.contracts.coordinators import consumer_stories as stories
-from tests.simulation.contracts.wrong_rules import told_of
+from tests.simulation.contracts.wrong_rules import answers, told_of
 
 Wrong = Callable[..., Any]
 Asks = Callable[[Lab, str, int], object]
@@ -139,3 +144,42 @@ def test_a_heartbeat_in_another_epoch_is_refused(more: int) -> None:
 
 def test_a_heartbeat_begins_no_group() -> None:
     assert told_of(serves, "GroupMembers.beat", lambda: Lab().ask("a", 3))
+
+
+JOINED: Final = JoinGroupResponse(
+    error_code=0, protocol_name="range", leader="", member_id="nobody", members=[]
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ({"member_id": "nobody", "group_instance_id": "desk"}, "FENCED_INSTANCE_ID"),
+        ({"member_id": "nobody", "group_instance_id": "other"}, "UNKNOWN_MEMBER_ID"),
+        ({"protocol_type": "connect"}, "INCONSISTENT_GROUP_PROTOCOL"),
+        ({"protocols": []}, "INCONSISTENT_GROUP_PROTOCOL"),
+        ({"size_max": 2}, "GROUP_MAX_SIZE_REACHED"),
+    ],
+)
+def test_who_may_not_join_by_the_other_protocol_is_refused(said: dict[str, Any], code: str) -> None:
+    lab = Lab(group_consumer_max_size=said.pop("size_max", 5))
+    lab.beat("a", instance_id="desk")
+    lab.join_classic()
+
+    def use() -> None:
+        with suppress(KafkaError):
+            lab.join_classic(**said)
+
+    rule = "ClassicMembers.join"
+    assert told_of(None, rule, use) == []
+    for wrong in (refuses, answers(JOINED)):
+        assert any(code in each for each in told_of(wrong, rule, use)) is (wrong is not refuses)
+
+
+def test_who_may_join_is_not_refused_for_what_others_are() -> None:
+    def fences(*_: object) -> object:
+        raise KafkaError(ErrorCode.FENCED_INSTANCE_ID)
+
+    lab = Lab()
+    lab.beat("a", instance_id="desk")
+    assert told_of(fences, "ClassicMembers.join", lab.join_classic)

@@ -56,6 +56,17 @@ def test_who_joins_is_answered_at_once_and_follows() -> None:
     assert lab.beat_classic("c", 3) == NONE
 
 
+def test_who_joins_again_as_it_was_is_not_written_again() -> None:
+    lab = lab_with_member()
+    lab.join_classic()
+    lab.join_classic("c")
+    count = len(lab.records)
+    lab.join_classic("c")
+    assert len(lab.records) == count
+    lab.join_classic("c", session_timeout_ms=CLASSIC_SESSION_MS + 1)
+    assert [number for number, _, _ in lab.written()][-1] == 5
+
+
 def test_who_waits_for_partitions_of_others_is_not_asked_to_join_before() -> None:
     lab = lab_with_member()
     lab.join_classic()

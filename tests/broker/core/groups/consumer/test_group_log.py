@@ -6,8 +6,9 @@ from typing import Any
 
 from broker.core.groups.consumer.consumer_group import ConsumerGroup, ConsumerGroupState
 from broker.core.groups.consumer.consumer_member import MemberState
-from broker.core.groups.consumer.group_log import Change, Groups, apply, group_gone
+from broker.core.groups.consumer.group_log import RECORDS, Change, Groups, apply, group_gone
 from protocol.messages import consumer_group_records as messages
+from protocol.stored_records import GROUP_RECORDS
 from tests.broker.core.groups.consumer.lab import GROUP, WALL_MS, Lab, topic_id
 
 SOFT = {"seen_generation", "seen_names"}
@@ -17,6 +18,11 @@ ORDERS = topic_id("orders")
 def everything(group: ConsumerGroup) -> dict[str, Any]:
     names = [name for name in ConsumerGroup.__slots__ if name not in SOFT]
     return {name: getattr(group, name) for name in names}
+
+
+def test_records_of_these_groups_are_those_that_kafka_calls_so() -> None:
+    called = [each.number for each in GROUP_RECORDS.values() if each.name.startswith("ConsumerG")]
+    assert list(RECORDS) == called
 
 
 def test_a_first_member_is_stored_as_kafka_stores_it() -> None:

@@ -8,6 +8,7 @@ from broker.core.groups.consumer.known_topics import (
     group_hash,
     topic_hash,
 )
+from protocol.ids import ZERO_UUID
 from tests.broker.core.groups.consumer.lab import image_with, tell, tell_brokers, topic_id
 
 SIGNED = 1 << 64
@@ -76,3 +77,14 @@ def test_names_are_the_same_object_until_there_are_others() -> None:
     assert topics.names() is names
     tell(image, "bills", 1)
     assert topics.names() == {"orders", "bills"}
+
+
+def test_a_topic_without_an_id_is_none_for_groups() -> None:
+    image = image_with(orders=2)
+    topics = KnownTopics(image)
+    alone = topics.hash_of(["orders"])
+    tell(image, "old", 1, ident=ZERO_UUID)
+    assert topics.get("old") is None
+    assert topics.topic_id("old") is None
+    assert topics.hash_of(["old", "orders"]) == alone
+    assert topics.ids(["old", "orders"]) == {topic_id("orders")}
