@@ -9,8 +9,10 @@ Source: Kafka's documentation, "Operations and Resources on Protocols"; KafkaApi
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
+from copy import copy
 from dataclasses import fields, is_dataclass
 from typing import Any, Final, NamedTuple, TypeAlias, cast
+from weakref import WeakKeyDictionary
 
 from broker.core.access import Access
 from broker.core.access_rules import Ruling
@@ -110,6 +112,11 @@ _fields_of: Final[dict[type[Any], tuple[str, ...]]] = {}
 _LEADERS_ADD_SINCE: Final = 4
 _IN_PART: Final = ("Fetch", "ListGroups", "ListTransactions", "AddPartitionsToTxn")
 """Whose answers tell not all that was asked for, or more."""
+_begun: Final[WeakKeyDictionary[Authorizer, dict[int, Authorizer]]] = WeakKeyDictionary()
+"""A broker's -> identity of what is asked -> the same, deciding by the ACLs of when that began.
+
+Whoever begins writes its own, so that what others of that identity left is never read.
+"""
 
 
 _About: TypeAlias = "tuple[Kind | None, str]"
@@ -169,11 +176,17 @@ def _by_id(row: Any, metadata: MetadataImage) -> _About | None:
 def completed(
     _dispatcher: Dispatcher, asked: _Asked, access: Access, _ruling: Ruling, _response: object
 ) -> Generator[None, Any, Broken]:
-    """Who may not is told so of what it names, and of nothing else; the rest is answered."""
+    """Who may not is told so of what it names, and of nothing else; the rest is answered.
+
+    It is ruled as a request begins, and answers may wait: where ACLs changed meanwhile, either is
+    right of what the client could do at one of both moments alone.
+    """
     answer = yield
     api = APIS[asked.received.api_key].name
-    authorizer = access._authorizer  # noqa: SLF001 -- nothing public has it
-    if answer is None or _is_enough(asked, api, access) or _counts(authorizer):
+    if answer is None or _counts(_authorizer_of(access)):
+        return None
+    moments = _moments(asked, access)
+    if any(_is_enough(asked, api, moment) for moment in moments):
         return None
     key_kind = _TXN if getattr(asked.request, "key_type", 0) == 1 else Kind.GROUP
     codes = list(_told(answer, key_kind, access.metadata))
@@ -183,6 +196,8 @@ def completed(
         if kind is None or needed is None:
             continue
         may = access.may(needed, kind, name, logs=False)
+        if any(moment.may(needed, kind, name, logs=False) != may for moment in moments[1:]):
+            continue
         if may and code == _CODES[kind] and not _may_not_be_made(api, asked, access, name):
             return f"{api} of {name}, which it may, is answered with {ErrorCode(code).name}"
         if not may and code != _CODES[kind]:
@@ -195,6 +210,33 @@ def completed(
     asked_for = _asked_for(api, asked.request, key_kind, access.metadata)
     left = [each for each in asked_for if each not in told]
     return f"{api} tells nothing of {left}" if left else None
+
+
+def _moments(asked: _Asked, access: Access) -> list[Access]:
+    """Return what the client can do now and, if ACLs came since, what it could at the begin."""
+    authorizer = _authorizer_of(access)
+    began = _begun.get(authorizer, {}).pop(id(asked), None)
+    if began is None or began._types is authorizer._types:  # noqa: SLF001 -- nothing public
+        return [access]
+    then = Access(
+        began,
+        access._asker,  # noqa: SLF001 -- nothing public has it
+        metadata=access.metadata,
+        creates_topics=access.creates_topics,
+        told=lambda _: None,
+    )
+    return [access, then]
+
+
+def _authorizer_of(access: Access) -> Authorizer:
+    return access._authorizer  # noqa: SLF001 -- nothing public has it
+
+
+def _as_now(authorizer: Authorizer) -> Authorizer:
+    """Return one that goes on to decide by the ACLs of now."""
+    kept = copy(authorizer)
+    kept._decisions = {}  # noqa: SLF001 -- the other one's are of its newest ACLs
+    return kept
 
 
 def _counts(authorizer: Authorizer) -> bool:
@@ -257,7 +299,14 @@ def authorized(
         if (name := getattr(asked.request, field)) and not _counts(authorizer)
         if not _may(asked, authorizer, operation, kind, name)
     ]
-    answer = yield
+    began = _begun.setdefault(authorizer, {})
+    began[id(asked)] = _as_now(authorizer)
+    answer: Any = None
+    try:
+        answer = yield
+    finally:
+        if not isinstance(answer, Begun):
+            began.pop(id(asked), None)
     if answer is None or not denied:
         return None
     if isinstance(answer, Begun):

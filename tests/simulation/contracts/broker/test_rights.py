@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any, Final, cast
 
@@ -12,7 +13,7 @@ import pytest
 from broker.core.access import Access, Asker
 from broker.core.access_rules import Ruling
 from broker.core.metadata_image import MetadataImage
-from broker.dispatcher import Dispatcher
+from broker.dispatcher import Dispatcher, _Asked
 from broker.handlers import Begun
 from protocol.acls.authorizer import Authorizer
 from protocol.acls.model import (
@@ -24,8 +25,15 @@ from protocol.acls.model import (
     ResourcePattern,
 )
 from protocol.apis import BY_NAME
+from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, BrokerId
+from protocol.messages.configs import (
+    AlterConfigsResourceResponse,
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsRequestAlterConfigsResource,
+    IncrementalAlterConfigsResponse,
+)
 from protocol.messages.groups import (
     DescribedGroup,
     DescribeGroupsRequest,
@@ -172,3 +180,85 @@ def test_leaders_who_add_partitions_need_no_topics(version: int, is_told: bool) 
         lambda: Dispatcher._completed(DISPATCHER, asked, access, Ruling(request), None),
     )
     assert bool(told) == is_told
+
+
+def _to_alter(groups: Iterable[str]) -> Iterable[AclBinding]:
+    """Give ACLs by which everybody may alter the configurations of these groups."""
+    for group in groups:
+        pattern = ResourcePattern(AclResourceType.GROUP, group, PatternType.LITERAL)
+        yield AclBinding(pattern, "User:*", "*", AclOperation.ALTER_CONFIGS, PermissionType.ALLOW)
+
+
+def _told_of_change(codes: dict[str, ErrorCode], then: Iterable[str], *, waits: bool) -> list[str]:
+    """Return what is told where who may alter ``mine`` may alter ``then`` as the answer comes."""
+    authorizer = Authorizer()
+    authorizer.replace(_to_alter(["mine"]))
+    told = AlterConfigsResourceResponse
+    rows = [
+        told(error_code=code, resource_type=_GROUP, resource_name=name)
+        for name, code in codes.items()
+    ]
+    answer = IncrementalAlterConfigsResponse(responses=rows)
+    named = IncrementalAlterConfigsRequestAlterConfigsResource
+    resources = [named(resource_type=_GROUP, resource_name=name) for name in ("mine", "other")]
+    asked = _Asked(
+        cast("Any", SimpleNamespace(version=1, is_forwarded=True)),
+        IncrementalAlterConfigsRequest(resources=resources),
+        cast("Any", SimpleNamespace(api_key=BY_NAME["IncrementalAlterConfigs"].key)),
+        cast("Any", SimpleNamespace(principal="User:ann", host="127.0.0.1")),
+        *(0, False, None),
+    )
+
+    def finish() -> object:
+        authorizer.replace(_to_alter(then))
+        return answer
+
+    async def handle(*_: object) -> object:
+        return Begun(cast("Any", None), finish, cast("Any", None)) if waits else finish()
+
+    def completed(*of: Any) -> object:
+        return Dispatcher._completed(dispatcher, *of)
+
+    config = SimpleNamespace(auto_create_topics_enable=False)
+    dispatcher: Any = SimpleNamespace(
+        _context=SimpleNamespace(metadata=METADATA, config=config),
+        _served_by_handler=handle,
+        _completed=completed,
+    )
+
+    def use() -> None:
+        with pytest.raises(StopIteration) as ended:
+            Dispatcher._authorized(dispatcher, asked, authorizer).send(None)
+        if waits:
+            ended.value.value.finish()
+
+    name = "Dispatcher._completed"
+    return told_of(answers(answer), name, use, beside=["Dispatcher._authorized"])
+
+
+_GROUP: Final = ResourceType.GROUP
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize("then", [[], ["other"]], ids=["none", "other"])
+def test_acls_that_came_before_the_answer_do_not_change_what_was_ruled(
+    then: list[str], *, waits: bool
+) -> None:
+    """An order waited for the controller, which took an ACL meanwhile (seed 886136)."""
+    codes = {"mine": ErrorCode.NONE, "other": REFUSED}
+    assert _told_of_change(codes, then, waits=waits) == []
+
+
+@pytest.mark.parametrize("waits", [False, True])
+@pytest.mark.parametrize(
+    ("codes", "then", "told"),
+    [
+        ({"mine": ErrorCode.NONE, "other": ErrorCode.NONE}, [], "other, which it may not"),
+        ({"mine": REFUSED, "other": REFUSED}, ["mine", "third"], "mine, which it may, is answered"),
+    ],
+)
+def test_what_was_wrong_at_both_moments_is_told(
+    codes: dict[str, ErrorCode], then: list[str], told: str, *, waits: bool
+) -> None:
+    (text,) = _told_of_change(codes, then, waits=waits)
+    assert told in text
