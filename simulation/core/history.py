@@ -126,6 +126,8 @@ class Assignment(NamedTuple):
 
     Such a member gives back in the generation that it is in, before somebody else takes.
     """
+    placed: tuple[TopicPartition, ...] = ()
+    """Of the partitions, those that it goes on reading from where it was."""
 
 
 class Commit(NamedTuple):

@@ -133,7 +133,8 @@ class JavaMemberWorkload(ConsumerWorkload):
 
     def _write_down(self) -> None:
         owned = tuple(TopicPartition(self.topic, partition) for _, partition in self._member.owned)
-        told = Assignment(self.group, self._member.epoch, owned, self._asked_us)
+        placed = tuple(tp for tp in owned if tp in self.positions)
+        told = Assignment(self.group, self._member.epoch, owned, self._asked_us, placed)
         with self._history.begin(self._client.client_id, Function.ASSIGN, told) as assigning:
             assigning.ok(told)
 

@@ -206,7 +206,8 @@ def _owners(groups: _Groups, operation: Operation, assigned: Assignment) -> Iter
                 f"{assigned.group}: {owner} and {client}"
             )
             yield Violation(NAME, operation.at_us, text)
-        groups.goes_on_from[client, tp] = groups.committed.get((assigned.group, tp), 0)
+        if tp not in assigned.placed:
+            groups.goes_on_from[client, tp] = groups.committed.get((assigned.group, tp), 0)
 
 
 def _committed(groups: _Groups, operation: Operation, commit: Commit) -> Iterator[Violation]:

@@ -85,6 +85,7 @@ async def test_two_members_have_a_partition_each_and_who_stays_gets_both(lab: La
     assert epochs == sorted(epochs)
     owned = {(each.generation, tp, who) for who, each in told for tp in each.partitions}
     assert len(owned) == len({(generation, tp) for generation, tp, _ in owned})
+    assert [len(each.placed) for who, each in told if who == "one"][-2:] == [1, 1]
 
 
 async def test_a_member_whose_session_ended_joins_anew(lab: Lab) -> None:

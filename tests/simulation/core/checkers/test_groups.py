@@ -172,6 +172,25 @@ def test_a_member_that_begins_before_an_answered_commit_is_told_once() -> None:
     ]
 
 
+def test_a_fenced_member_that_goes_on_from_where_it_was_is_fine_and_one_that_asked_is_not() -> None:
+    """Seed 120: what it reads beside a partition that it reads again."""
+    story = GroupStory()
+    story.assign("one", 1, TP, OTHER)
+    story.reads("one", 0)
+    story.commit("other", 5)
+    placed = Assignment("g", 1, (TP, OTHER), placed=(TP,))
+    story.history.begin("one", Function.ASSIGN, placed).ok(placed)
+    story.reads("one", 1)
+
+    assert story.texts == []
+    story.assign("one", 1, TP, OTHER)
+    story.reads("one", 2)
+
+    assert story.texts == [
+        "one reads orders-0 from offset 2, after it was answered that its group had committed 5"
+    ]
+
+
 def test_offsets_that_a_transaction_committed_bind_the_next_member() -> None:
     story = GroupStory()
     txn = Txn("one", (), (Read(TP, 0, records=((0, 7), (1, 8))),), "g")
