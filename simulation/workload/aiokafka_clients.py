@@ -279,18 +279,16 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
         self._settings = settings
 
     async def run(self) -> None:
-        """Read until stopped."""
-        consumer = await started(self._subscribed, self.progress, self._stopping)
-        if consumer is None:
-            return
-        try:
-            while not self._stopping.is_set():
-                reads = await self._poll(consumer)
-                if reads:
-                    await self._after_read(consumer, reads)
-                self.positions |= positions_of(consumer)
-        finally:
-            await ended(consumer)
+        """Read until stopped, by another consumer where one fetches no more."""
+        while consumer := await started(self._subscribed, self.progress, self._stopping):
+            try:
+                while not self._stopping.is_set() and is_fetching(consumer):
+                    reads = await self._poll(consumer)
+                    if reads:
+                        await self._after_read(consumer, reads)
+                    self.positions |= positions_of(consumer)
+            finally:
+                await ended(consumer)
 
     @abstractmethod
     def _subscribed(self) -> Any:
@@ -350,6 +348,15 @@ class AiokafkaConsumerWorkload(AiokafkaReader[ConsumerSettings]):
     async def _after_read(self, consumer: Any, reads: Sequence[Read]) -> None:
         """Keep where it is: the library may have forgotten it by now."""
         self.positions |= {read.tp: read.records[-1][0] + 1 for read in reads}
+
+
+def is_fetching(consumer: Any) -> bool:
+    """Tell whether a started consumer fetches, or its application would have to begin it anew.
+
+    The library's fetcher ends without a word to anybody where its lookups at two brokers tell that
+    the same partition has no offset yet (``Fetcher._set_error`` asserts that only one does).
+    """
+    return not consumer._fetcher._fetch_task.done()  # noqa: SLF001 -- nothing public tells
 
 
 def positions_of(consumer: Any) -> dict[TopicPartition, int]:

@@ -22,7 +22,7 @@ from typing import Any
 from aiokafka.errors import KafkaError as AiokafkaError
 
 from simulation.core.history import Function, History, Read, Txn
-from simulation.workload.aiokafka_clients import positions_of
+from simulation.workload.aiokafka_clients import is_fetching, positions_of
 from simulation.workload.aiokafka_start import ended, error_name, started
 from simulation.workload.group_consumer import GroupConsumerSettings, GroupConsumerWorkload
 from simulation.workload.pause import pause
@@ -90,7 +90,7 @@ class TransformWorkload(GroupConsumerWorkload):
         if consumer is None:
             return
         try:
-            while not self._stopping.is_set() and not self._is_revoked:
+            while not self._stopping.is_set() and not self._is_revoked and is_fetching(consumer):
                 reads = await self._poll(consumer)
                 if reads and not self._is_revoked:
                     async with self._in_transaction:

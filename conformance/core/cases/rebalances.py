@@ -41,6 +41,9 @@ _SHORT_MS: Final = 2000
 """Within which a member has to rejoin, and the others have time to be assigned."""
 _NAMES_MAX: Final = 1000
 """So many names are tried until one broker coordinates them all."""
+_NOT_TOLD: Final = -1
+_LOOK_AGAIN_EVERY: Final = 20
+"""Names, after which the coordinator of the first group may have changed."""
 
 
 class _Member(NamedTuple):
@@ -186,16 +189,27 @@ def offsets_of_several(given: Given) -> Script:
 
 
 def _of_one_coordinator(given: Given, words: Sequence[str]) -> Generator[Any, Any, list[str]]:
-    """Return a name of a group for each word, all coordinated by one broker."""
+    """Return a name of a group for each word, all coordinated by one broker.
+
+    Raises:
+        LookupError: there are none, who coordinates one is not told, or the coordinator of the
+            first one is another by now.
+    """
+    first = given.name(words[0])
+    wanted = yield from _coordinator(first)
     found: list[str] = []
-    wanted = yield from _coordinator(given.name(words[0]))
-    for word in words:
-        for number in range(_NAMES_MAX):
-            name = given.name(word, number)
-            if (yield from _coordinator(name)) == wanted:
-                found.append(name)
-                break
-    return found
+    for number in range(_NAMES_MAX):
+        name = given.name(words[len(found)], number)
+        coordinator = yield from _coordinator(name)
+        if coordinator == _NOT_TOLD:
+            break
+        if coordinator == wanted:
+            found.append(name)
+            if len(found) == len(words):
+                return found
+        elif number % _LOOK_AGAIN_EVERY == 0 and (yield from _coordinator(first)) != wanted:
+            break
+    raise LookupError(f"no {len(words)} groups of one coordinator")
 
 
 def _coordinator(group: str) -> Generator[Any, Any, int]:

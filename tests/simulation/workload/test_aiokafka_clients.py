@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -180,3 +181,31 @@ async def test_a_producer_that_ends_does_not_wait_for_a_partition_that_is_gone(l
 
     assert list(producer.progress.errors) == ["NOT_LEADER_OR_FOLLOWER"]
     assert lab.ended(Function.SEND, Kind.INFO)
+
+
+class Counted(AiokafkaConsumerWorkload):
+    """Keeps the library's consumers that it began."""
+
+    def __init__(self, lab: Lab) -> None:
+        settings = ConsumerSettings(topic="orders")
+        super().__init__(addresses_of(lab.cluster.spec), "reader", lab.history, settings)
+        self.begun: list[Any] = []
+
+    def _subscribed(self) -> Any:
+        self.begun.append(super()._subscribed())
+        return self.begun[-1]
+
+
+async def test_a_consumer_whose_fetcher_ended_is_begun_anew(lab: Lab) -> None:
+    await lab.create()
+    reader = Counted(lab)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(reader.run())
+        await asyncio.sleep(2)
+        reader.begun[0]._fetcher._fetch_task.cancel()
+        await _producer(lab, ProducerSettings(topic="orders", records_max=20)).run()
+        await asyncio.sleep(5)
+        reader.stop()
+
+    assert len(reader.begun) == 2
+    assert len(_read_offsets(lab)[0]) == 20
