@@ -20,7 +20,7 @@ from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.held_configs import HeldConfigs
 from simulation.core.checkers.timeline import moments
 from simulation.core.history import Function, Kind, Order, Send
-from simulation.core.samples import HOSTED_ROLES, ReplicaSample, Samples, SampleSource
+from simulation.core.samples import HOSTED_ROLES, ReplicaSample, Role, Samples, SampleSource
 
 NAME: Final = "retention"
 _ACKS_LEADER: Final = 1
@@ -70,6 +70,7 @@ def check_retention(evidence: Evidence) -> list[Violation]:
     reached: dict[_RetainedLog, int] = {}
     ends: dict[tuple[int, _RetainedLog], int] = {}
     first_seen_us: dict[_RetainedLog, int] = {}
+    led: dict[_RetainedLog, list[ReplicaSample]] = {}
     violations: list[Violation] = []
     sees_commits = SampleSource.COMMITS in samples.sources
     for at_us, changes in moments(samples.replicas):
@@ -82,12 +83,19 @@ def check_retention(evidence: Evidence) -> list[Violation]:
             is_compacted = log.tp.topic in compacted
             newest = _newest(known, before, rises[0], is_compacted=is_compacted)
             reached[log] = rises[0].log_start_offset
-            reasons = (_is_meant(each, newest, told, held, samples) for each in rises)
+            reasons = (
+                _is_of_another(each, newest, led.get(log, ()))
+                or _is_meant(each, newest, told, held, samples)
+                for each in rises
+            )
             if not any(reasons) and newest is not None:
                 written = samples.told_time(newest.begun_us)
                 violations.append(_too_much(rises[0], before, newest, written))
         for each in hosted:
-            first_seen_us.setdefault(_RetainedLog(each.tp, each.topic_id), at_us)
+            log = _RetainedLog(each.tp, each.topic_id)
+            first_seen_us.setdefault(log, at_us)
+            if each.role is Role.LEADER:
+                led.setdefault(log, []).append(each)
     return violations
 
 
@@ -147,6 +155,18 @@ def _newest(
     if is_compacted:
         return min(gone, key=lambda each: each.begun_us, default=None)
     return max(gone, default=None)
+
+
+def _is_of_another(
+    sample: ReplicaSample, newest: _Written | None, led: Sequence[ReplicaSample]
+) -> bool:
+    """Tell whether a later leader took the record, of which this replica has not heard.
+
+    What it has at that offset is its own, and may be older (seed 910082).
+    """
+    return newest is not None and any(
+        each.leader_epoch > sample.leader_epoch and each.at_us <= newest.begun_us for each in led
+    )
 
 
 def _is_meant(

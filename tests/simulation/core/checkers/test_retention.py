@@ -35,6 +35,22 @@ def _begins(story: Story, start: int, *, broker: int = 1, size_bytes: int = 500)
     story.samples.replicas[-1] = changed
 
 
+@pytest.mark.parametrize(("epoch", "is_told"), [(0, False), (1, True)])
+def test_a_leader_that_has_not_heard_of_a_later_one_may_let_go_of_its_own(
+    epoch: int, is_told: bool
+) -> None:
+    """Seed 910082: what the later one took has the same offsets."""
+    story = Story()
+    story.at(0.5).replica(1, Role.LEADER)
+    story.replica(2, Role.LEADER, epoch=1)
+    _written(story)
+    _begins(story.at(1000), 5)
+    last = story.samples.replicas[-1]
+    story.samples.replicas[-1] = last._replace(leader_epoch=epoch)
+
+    assert bool(_texts(story)) is is_told
+
+
 def test_nothing_goes_in_the_week_that_kafka_keeps_records() -> None:
     story = _written(Story())
     _begins(story.at(1000), 5)
