@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterable, Sequence
 
 from broker.core.coordination import Decided, Waiter, batch_size_bound
 from broker.core.groups import group_catalog
+from broker.core.groups.classic_group import ClassicGroup, GroupState
 from broker.core.groups.group_offsets import Committed, GroupOffsets, read_offset
 from broker.core.groups.group_shard import Commit, FetchedOffset, GroupShard
 from protocol.errors import ErrorCode, KafkaError
@@ -231,16 +232,23 @@ def loaded(shard: GroupShard, now_ms: int, wall_ms: int) -> Generator[None, Deci
     return None if found == wanted else f"looked for at {found}, not {wanted}"
 
 
+def _is_joined_anew(group: object) -> bool:
+    return isinstance(group, ClassicGroup) and group.state is GroupState.PREPARING_REBALANCE
+
+
 @of_function(group_catalog.delete)
 def delete_group(
     shard: GroupShard, waiter: Waiter, group_id: str
 ) -> Generator[None, Decided, Broken]:
-    """A group that nobody is in is deleted with all its offsets, and no other is."""
+    """A group that nobody is in is deleted with all its offsets, and no other is.
+
+    One that all left while it was to be joined anew is not empty before that time is over, either.
+    """
     offsets, group = dict(shard.offsets.committed(group_id)), shard.members.get(group_id)
     wanted = ErrorCode.NONE
     if group is None and not shard.offsets.is_here(group_id):
         wanted = ErrorCode.GROUP_ID_NOT_FOUND
-    elif group is not None and group.members:
+    elif group is not None and (group.members or _is_joined_anew(group)):
         wanted = ErrorCode.NON_EMPTY_GROUP
     try:
         decided = yield

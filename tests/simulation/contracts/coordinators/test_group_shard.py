@@ -11,13 +11,16 @@ import pytest
 
 from broker.core.coordination import Answer, Decided, TransactionProducer
 from broker.core.groups import group_catalog
+from broker.core.groups.classic_group import ClassicGroup
 from broker.core.groups.group_offsets import Committed, offset_key, offset_value
 from broker.core.groups.group_shard import Commit, FetchedOffset, GroupShard, NewOffset
+from broker.core.groups.joins import Joining
 from broker.core.groups.membership import Committer
 from broker.core.metadata_image import MetadataImage
 from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition
+from protocol.messages.groups import JoinGroupRequest, JoinGroupRequestProtocol
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 TP, OTHER = TopicPartition("orders", 0), TopicPartition("bills", 1)
@@ -168,3 +171,25 @@ def test_a_group_that_is_not_there_has_nothing_to_delete() -> None:
         "GroupShard.delete_offsets",
         lambda: shard_of(is_empty=True).delete_offsets(1, "g", []),
     )
+
+
+def test_a_group_that_all_left_while_it_was_joined_anew_may_be_kept() -> None:
+    """Seed 910150."""
+    shard = shard_of()
+    request = JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=10_000,
+        member_id="",
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+    )
+    shard.members.join(Joining(1, request, 3, "client", "/h", "unique"), 0, 0)
+    group = shard.members.get("g")
+    assert isinstance(group, ClassicGroup)
+    group.members.clear()
+
+    def use() -> None:
+        with pytest.raises(KafkaError, match="NON_EMPTY_GROUP"):
+            group_catalog.delete(shard, 1, "g")
+
+    assert told_of(None, "group_catalog.delete", use) == []
