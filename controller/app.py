@@ -9,7 +9,6 @@ from dataclasses import replace
 from random import Random
 from typing import Any, NamedTuple, assert_never
 
-from controller.alarm import Alarm
 from controller.channels import Channels, Connect
 from controller.core.decision import Decision, Durable
 from controller.core.effects import (
@@ -42,6 +41,7 @@ from protocol.metrics.rows import MetricRow, RowOrigin
 from protocol.metrics.writer import MetricWriter, NewRowWriter
 from protocol.ports import WallClock
 from protocol.security.listeners import SecurityProtocol, control_plane_of
+from protocol.transport.alarm import Alarm
 from protocol.transport.connection_watch import connection_limits
 from protocol.transport.door import Door
 from protocol.transport.rpc_client import RpcClient
@@ -335,7 +335,7 @@ class Controller:
         """Have a ``Tick`` posted when the machine's next deadline comes."""
         due_ms = self._machine.next_deadline_ms()
         if due_ms is not None:
-            self._alarm.ring_by(due_ms)
+            self._alarm.ring_by(due_ms / 1000)
 
     def _tick(self) -> None:
         due_ms = self._machine.next_deadline_ms()

@@ -25,6 +25,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID, uuid_text
 from protocol.messages.journal import JournalReport, JournalStamp, ReportedTopic, stamp_of
 from protocol.messages.lifecycle import BrokerRegistrationResponse
+from protocol.transport.alarm import Alarm
 
 WRITE_AFTER_MS: Final = 5_000
 """A number alone is on disk so much later at most, as the high watermarks are."""
@@ -52,8 +53,7 @@ class JournalKnowledge:
         self._log_dirs = log_dirs
         self._topics = topics
         self._known = JournalCheckpoint()
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_is_soon = False
+        self._alarm = Alarm(self._write)
 
     def load(self, found: Iterable[JournalCheckpoint]) -> None:
         """Take what lies in log dirs, besides what is known already."""
@@ -108,9 +108,9 @@ class JournalKnowledge:
 
     def write_now(self) -> None:
         """Queue the writes of what is not on disk yet: the broker ends."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._write_in_background()
+        if self._alarm.is_set:
+            self._alarm.silence()
+            self._write()
 
     def _take_up(self, journal_id: bytes, stamp: JournalStamp) -> None:
         if self._known.journal_id != ZERO_UUID:
@@ -128,17 +128,7 @@ class JournalKnowledge:
         )
 
     def _write_soon(self, after_ms: int) -> None:
-        if self._timer is not None:
-            if after_ms or self._timer_is_soon:
-                return
-            self._timer.cancel()
-        self._timer_is_soon = not after_ms
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(after_ms / 1000, self._write_in_background)
-
-    def _write_in_background(self) -> None:
-        self._timer = None
-        self._write()
+        self._alarm.ring_by(asyncio.get_running_loop().time() + after_ms / 1000)
 
     def _write(self) -> list[asyncio.Future[None]]:
         data = render_journal_checkpoint(self._known)

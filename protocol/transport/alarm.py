@@ -9,21 +9,26 @@ from collections.abc import Callable
 class Alarm:
     """Rings once at the earliest deadline it was set to since it rang last. For one loop."""
 
-    def __init__(self, ring: Callable[[], None]) -> None:
+    def __init__(self, ring: Callable[[], object]) -> None:
         """Be silent until ``ring_by``."""
         self._ring = ring
         self._timer: asyncio.Handle | None = None
         # The timer itself is not asked: uvloop's handle of one that is due already does not know.
-        self._due_ms = 0
+        self._due_s = 0.0
 
-    def ring_by(self, due_ms: int) -> None:
+    @property
+    def is_set(self) -> bool:
+        """Whether it is going to ring."""
+        return self._timer is not None
+
+    def ring_by(self, due_s: float) -> None:
         """Ring at a loop time, or earlier where it was set to that."""
         if self._timer is not None:
-            if self._due_ms <= due_ms:
+            if self._due_s <= due_s:
                 return
             self._timer.cancel()
-        self._due_ms = due_ms
-        self._timer = asyncio.get_running_loop().call_at(due_ms / 1000, self._ring_now)
+        self._due_s = due_s
+        self._timer = asyncio.get_running_loop().call_at(due_s, self._ring_now)
 
     def silence(self) -> None:
         """Ring no more."""
