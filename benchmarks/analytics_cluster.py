@@ -88,30 +88,27 @@ def _took(folder: Path, workers: int, *, warm_up: int, rounds: int) -> Took:
 
 
 def _report(spark: SparkSession, folder: Path) -> Took:
-    stage, before, began = last_stage(spark), _so_far(spark), time.monotonic()
+    stage, before, began = last_stage(spark), _processor(spark), time.monotonic()
     run_job(spark, str(folder / "dump"), str(folder / "out"), Wanted(is_plain=True))
     wall_s = time.monotonic() - began
-    tasks_s, workers_cpu_s, driver_cpu_s = (
-        now - then for now, then in zip(_so_far(spark), before, strict=True)
+    workers_cpu_s, driver_cpu_s = (
+        now - then for now, then in zip(_processor(spark), before, strict=True)
     )
     times = task_times(spark, after=stage)
     ran_s = {count: ms / 1000 for count, ms in at_once(times).items() if count}
+    tasks_s = sum(count * seconds for count, seconds in ran_s.items())
     idle_s = wall_s - sum(ran_s.values())
     of_tasks = idle_s, ran_s.get(1, 0.0), len(times)
     return Took(wall_s, tasks_s, workers_cpu_s, driver_cpu_s, *of_tasks)
 
 
-def _so_far(spark: SparkSession) -> tuple[float, float, float]:
-    """Return the seconds of tasks by the clock, of workers and of the driver on the processor."""
+def _processor(spark: SparkSession) -> tuple[float, float]:
+    """Return the seconds of workers and of the driver on the processor so far."""
     context: Any = spark.sparkContext
-    store: Any = context._jsc.sc().statusStore()  # noqa: SLF001
-    executors: Any = store.executorList(False)  # noqa: FBT003 - Java
-    count: int = executors.size()
-    ran_ms: list[int] = [executors.apply(place).totalDuration() for place in range(count)]
     driver: int = context._gateway.proc.pid  # noqa: SLF001
     used = used_by(os.getpid())
     rest = [each.cpu_s for pid, each in used.items() if pid not in {os.getpid(), driver}]
-    return sum(ran_ms) / 1000, sum(rest), used[driver].cpu_s
+    return sum(rest), used[driver].cpu_s
 
 
 if __name__ == "__main__":

@@ -89,13 +89,8 @@ def _measured(rows: int, runs: int, *, is_plain: bool) -> list[str]:
         spawned = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(1, spawned) as driver:
             held = driver.submit(_held, Path(folder), is_plain=is_plain).result()
-    sizes = (*held[1:4], *held[4:7])
-    return [
-        f"{written:,}",
-        f"{held.wall_s:.0f}",
-        *[f"{size:.1f}" for size in sizes],
-        str(held.tasks),
-    ]
+    wall_s, *sizes, tasks = held
+    return [f"{written:,}", f"{wall_s:.0f}", *(f"{size:.1f}" for size in sizes), str(tasks)]
 
 
 def _held(folder: Path, *, is_plain: bool) -> Held:

@@ -60,9 +60,10 @@ async def handle(
     """
     if not all(map(_can_be, request.markers)):
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
-    answer = _Answer(len(list(_partitions(request.markers))))
+    every = list(_partitions(request.markers))
+    answer = _Answer(len(every))
     now_ms = context.wall_ms()
-    for asked in _shares(request.markers):
+    for asked in _shares(every):
         begun = await context.produces.begin(
             [_part(marker, tp, now_ms) for marker, tp in asked],
             acks=ACKS_ALL,
@@ -75,13 +76,12 @@ async def handle(
 
 
 def _shares(
-    markers: Iterable[WritableTxnMarker],
+    asked: Sequence[tuple[WritableTxnMarker, TopicPartition]],
 ) -> Iterator[list[tuple[WritableTxnMarker, TopicPartition]]]:
     """Give what is waited for together: offsets that are ended wait for no other partition.
 
     Source: KafkaApis.handleWriteTxnMarkersRequest, GroupCoordinatorService.completeTransaction.
     """
-    asked = list(_partitions(markers))
     if others := [each for each in asked if each[1].topic != CONSUMER_OFFSETS]:
         yield others
     yield from ([each] for each in asked if each[1].topic == CONSUMER_OFFSETS)
@@ -115,7 +115,7 @@ class _Answer:
     ) -> None:
         """Add what becomes of some markers, as soon as that is known."""
         if begun.ready.done():
-            self._codes += _finish(context, asked, begun)
+            self._add(_finish(context, asked, begun))
         else:
             begun.ready.add_done_callback(lambda _: self._add(_finish(context, asked, begun)))
 

@@ -71,7 +71,8 @@ class _SecuredPeer(KafkaPeer):
 
     def configs_of(self, broker_id: int) -> Mapping[str, str]:
         port = self.bootstrap.split(",")[BROKER_IDS.index(broker_id)].rpartition(":")[2]
-        return CONFIGS | configs_of("kafka-3.9", int(port), self.inner[broker_id])
+        secured = configs_of("kafka-3.9", int(port), self.inner[broker_id])
+        return {**super().configs_of(broker_id), **secured}
 
 
 @contextmanager

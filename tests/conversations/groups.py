@@ -13,7 +13,7 @@ from conformance.core.cases.members import (
     offsets_form,
     sync_form,
 )
-from conformance.core.script import Coordinator, Request, Talk, ask
+from conformance.core.script import Coordinator, ask
 from protocol.errors import ErrorCode
 from tests.conversations.speaker import Consumer, Member, Speaker, Step, say
 
@@ -168,6 +168,4 @@ def list_all(speaker: Speaker) -> Step:
 def delete(speaker: Speaker) -> Step:
     """DeleteGroups."""
     group = speaker.name("group", 3)
-    to = Coordinator(group)
-    version = speaker.version("DeleteGroups")
-    yield Talk([Request("DeleteGroups", version, {"groupsNames": [group]})], to=to)
+    yield from say(speaker, "DeleteGroups", {"groupsNames": [group]}, to=Coordinator(group))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from conformance.core.cases.members import commit_form, offset_row, offsets_form
@@ -12,10 +13,11 @@ from conformance.core.script import (
     Repeated,
     Request,
     Talk,
+    To,
     Until,
 )
 from protocol.errors import ErrorCode
-from tests.conversations.speaker import Producer, Speaker, Step, body_of, first_of, say
+from tests.conversations.speaker import Producer, Speaker, Step, first_of, say
 
 _TIMEOUT_MS: Final = 60_000
 _OLD_FORM_MAX: Final = 3
@@ -34,11 +36,9 @@ def init(speaker: Speaker) -> Step:
     form = {"transactionalId": name, "transactionTimeoutMs": timeout_ms} | again
     version = speaker.version("InitProducerId", 3 if again else 0)
     to = 1 if name is None else Coordinator(name, 1)
-    asked = Talk([Request("InitProducerId", version, form)], to=to)
-    answers = yield Repeated(asked, _is_not_concurrent)
+    body = yield from _ask_in_turn("InitProducerId", version, form, to)
     if name is not None:
-        yield from settled(speaker, name)
-    body = body_of(answers)
+        yield _settled(name)
     if body.get("errorCode") == 0:
         made = Producer(body["producerId"], body["producerEpoch"], name)
         if producer is not None and made.id == producer.id and again:
@@ -67,8 +67,7 @@ def add_partitions(speaker: Speaker) -> Step:
         "v3AndBelowTopics": [{"name": topic.name, "partitions": sorted(set(partitions))}],
     }
     version = min(speaker.version("AddPartitionsToTxn"), _OLD_FORM_MAX)
-    talk = Talk([Request("AddPartitionsToTxn", version, form)], to=_to(producer))
-    yield Repeated(talk, _is_not_concurrent)
+    yield from _ask_in_turn("AddPartitionsToTxn", version, form, _to(producer))
 
 
 def add_offsets(speaker: Speaker) -> Step:
@@ -77,10 +76,8 @@ def add_offsets(speaker: Speaker) -> Step:
     if producer is None:
         return
     form = _who(speaker, producer) | {"groupId": speaker.name("group")}
-    talk = Talk(
-        [Request("AddOffsetsToTxn", speaker.version("AddOffsetsToTxn"), form)], to=_to(producer)
-    )
-    yield Repeated(talk, _is_not_concurrent)
+    version = speaker.version("AddOffsetsToTxn")
+    yield from _ask_in_turn("AddOffsetsToTxn", version, form, _to(producer))
 
 
 def commit_offsets(speaker: Speaker) -> Step:
@@ -121,12 +118,9 @@ def end(speaker: Speaker) -> Step:
     if producer is None:
         return
     form = _who(speaker, producer) | {"committed": speaker.chance(0.6)}
-    version = speaker.version("EndTxn")
-    talk = Talk([Request("EndTxn", version, form)], to=_to(producer))
-    answers = yield Repeated(talk, _is_not_concurrent)
+    body = yield from _ask_in_turn("EndTxn", speaker.version("EndTxn"), form, _to(producer))
     assert producer.transactional_id is not None
-    yield from settled(speaker, producer.transactional_id)
-    body = body_of(answers)
+    yield _settled(producer.transactional_id)
     if body.get("errorCode") == 0 and body.get("producerId", -1) >= 0:
         if body["producerEpoch"] != producer.epoch:
             producer.sequences = {}
@@ -147,10 +141,17 @@ def list_all(speaker: Speaker) -> Step:
     yield from say(speaker, "ListTransactions", {"stateFilters": states}, to=to)
 
 
-def settled(speaker: Speaker, name: str) -> Step:
+def _ask_in_turn(api: str, version: int, form: Form, to: To) -> Step:
+    """Ask until no transaction before is being ended; return the body of the answer."""
+    talk = Talk([Request(api, version, form)], to=to)
+    answers: Sequence[Answer] = yield Repeated(talk, _is_not_concurrent)
+    return answers[0].body if answers else {}
+
+
+def _settled(name: str) -> Until:
     """Wait until markers are written, where there are any to write."""
     request = Request("DescribeTransactions", 0, {"transactionalIds": [name]})
-    yield Until(request, _is_settled, to=Coordinator(name, 1))
+    return Until(request, _is_settled, to=Coordinator(name, 1))
 
 
 def _is_settled(answer: Form) -> bool:

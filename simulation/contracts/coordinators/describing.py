@@ -54,14 +54,14 @@ def describe(
 ) -> Generator[None, Decided, Broken]:
     """A classic group is told as it is; one of offsets alone is empty, and any other is dead."""
     group = shard.members.get(group_id)
-    has_offsets = bool(shard.offsets.has_offsets(group_id))
+    is_simple = group is None and shard.offsets.is_here(group_id)
     decided = yield
     told = _told(decided, waiter)
     if not isinstance(told, groups.DescribedGroup) or told.group_id != group_id:
         return f"{decided} tells of {group_id}"
     if isinstance(group, ClassicGroup):
         return _wrong_classic(group, told)
-    if group is None and has_offsets:
+    if is_simple:
         wanted = (ErrorCode.NONE, "Empty", "", "")
     else:
         code = _NOT_THERE if version >= _DEAD_IS_AN_ERROR_SINCE else ErrorCode.NONE

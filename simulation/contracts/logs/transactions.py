@@ -38,15 +38,21 @@ def _reopened(producers: ReplicaProducers) -> list[int]:
 
 def stable_offset(producers: ReplicaProducers, high_watermark: int, log_start_offset: int) -> int:
     """Return where readers of committed records end."""
-    begun = [
-        *(
-            one.first_offset
-            for one in _waiting(producers.ended)
-            if one.last_offset >= high_watermark
-        ),
-        *open_offsets(producers.states),
-        *_reopened(producers),
-    ]
+    begun = _ended(producers, high_watermark) + _open_since(producers)
+    return _first_of(begun, high_watermark, log_start_offset)
+
+
+def _ended(producers: ReplicaProducers, high_watermark: int) -> list[int]:
+    """Return where transactions begin whose markers are not committed."""
+    waiting = _waiting(producers.ended)
+    return [one.first_offset for one in waiting if one.last_offset >= high_watermark]
+
+
+def _open_since(producers: ReplicaProducers) -> list[int]:
+    return open_offsets(producers.states) + _reopened(producers)
+
+
+def _first_of(begun: Sequence[int], high_watermark: int, log_start_offset: int) -> int:
     return min([high_watermark, *(max(start, log_start_offset) for start in begun)])
 
 
@@ -58,17 +64,14 @@ def last_stable_offset(
 
     It is the first such offset, in the log and never behind the high watermark.
     """
-    waiting = _waiting(producers.ended)
-    ended = [one.first_offset for one in waiting if one.last_offset >= high_watermark]
-    open_since = open_offsets(producers.states) + _reopened(producers)
+    ended, open_since = _ended(producers, high_watermark), _open_since(producers)
     stable = yield
     if not ended and not open_since:
         return None if stable == high_watermark else f"{stable}, committed is {high_watermark}"
     begun = [*ended, *open_since]
     if len(_waiting(producers.ended)) != len(ended):
         return f"{ended} wait for their markers, {_waiting(producers.ended)} are kept"
-    bounds = [max(start, log_start_offset) for start in begun]
-    wanted = min([high_watermark, *bounds])
+    wanted = _first_of(begun, high_watermark, log_start_offset)
     return None if stable == wanted else f"{stable}, not {wanted}: {begun}, to {high_watermark}"
 
 

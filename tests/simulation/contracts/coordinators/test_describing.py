@@ -208,3 +208,15 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Use]]] = [
 def test_a_wrong_rule_is_told_and_the_right_one_is_not(rule: str, wrong: Wrong, use: Use) -> None:
     assert told_of(None, rule, use) == []
     assert told_of(wrong, rule, use)
+
+
+def test_a_group_whose_only_offsets_were_aborted_is_told_to_be_empty() -> None:
+    shard = shard_of_all()
+    offsets = {TopicPartition("orders", 0): Committed(5, 3, "hi", 0)}
+    shard.offsets.put("aborted", offsets, producer_id=9)
+    shard.replay_end(9, is_commit=False)
+
+    def use() -> Decided:
+        return group_catalog.describe(shard, 1, "aborted", 6)
+
+    assert told_of(None, "group_catalog.describe", use) == []
