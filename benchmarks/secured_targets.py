@@ -22,7 +22,8 @@ from confluent_kafka.admin import (
 
 from benchmarks.certificates import Authority
 from benchmarks.jbodlab_target import JbodlabTarget
-from benchmarks.peer.kafka import BROKER_IDS, BUILD_DIR, KafkaPeer, free_port
+from benchmarks.peer.kafka import BROKER_IDS, BUILD_DIR, KafkaPeer
+from jbodlab.processes.free_ports import free_port
 from jbodlab.processes.lab_spec import LabShape
 from jbodlab.processes.secure_files import CLIENTS_DIR
 from protocol.cluster_file.secure import SECURE_DIR

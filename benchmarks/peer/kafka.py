@@ -17,6 +17,7 @@ from pathlib import Path
 import psutil
 
 from jbodlab.errors import LabError
+from jbodlab.processes.free_ports import free_port
 from jbodlab.processes.kafka_jars import VERSION, kafka_jars
 
 HEAP = "-Xmx512m"
@@ -58,13 +59,6 @@ def fetch(build_dir: Path, version: str = VERSION) -> Path:
         return kafka_jars(build_dir / f"kafka-{version}" / "libs", version)
     except LabError as error:
         raise PeerMissingError(str(error)) from error
-
-
-def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 class KafkaPeer:

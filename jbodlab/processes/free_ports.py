@@ -31,6 +31,12 @@ def free_ports(count: int) -> list[int]:
     return list(itertools.islice(free, count))
 
 
+def free_port() -> int:
+    """Return one such port."""
+    (port,) = free_ports(1)
+    return port
+
+
 @functools.cache
 def _own_ports() -> Iterator[int]:
     """Give the ports of a block in turn; to keep others away, its first port stays bound."""

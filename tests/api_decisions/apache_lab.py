@@ -9,8 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from benchmarks.peer.kafka import BUILD_DIR, fetch, free_port
+from benchmarks.peer.kafka import BUILD_DIR, fetch
 from jbodlab.asking.rpc import BlockingClient
+from jbodlab.processes.free_ports import free_port
 from protocol.configs.authorizer import STANDARD_AUTHORIZER
 from protocol.messages.api_versions import ApiVersionsRequest
 from tests.api_decisions.jbodlab_lab import ADMIN, ALICE, logged_in

@@ -11,9 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from benchmarks.peer.kafka import BROKER_IDS, BUILD_DIR, KafkaPeer, fetch, free_port
+from benchmarks.peer.kafka import BROKER_IDS, BUILD_DIR, KafkaPeer, fetch
 from conformance.core.catalogue import PLAIN, SECURED
 from jbodlab.asking.rpc import BlockingClient
+from jbodlab.processes.free_ports import free_port
 from protocol.messages.metadata import MetadataRequest, MetadataResponse
 from tests.conformance.secured import configs_of
 from tests.deadlines import DEADLINE_S

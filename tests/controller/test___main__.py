@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from controller.exit_codes import ExitCode
+from jbodlab.processes.free_ports import free_port
 from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
 from protocol.messages.topics import CreatableTopic, CreateTopicsRequest
@@ -41,12 +42,6 @@ brokers:
 """
     )
     return file
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 async def start(file: Path) -> Process:

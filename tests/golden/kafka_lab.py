@@ -15,8 +15,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from benchmarks.peer.kafka import BUILD_DIR, fetch, free_port
+from benchmarks.peer.kafka import BUILD_DIR, fetch
 from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.processes.free_ports import free_port
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from protocol.cluster_file.spec import ClusterSpec, load_cluster_spec
 from tests.deadlines import DEADLINE_S

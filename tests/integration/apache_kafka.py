@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.peer.kafka import PeerMissingError, fetch, free_port
+from benchmarks.peer.kafka import PeerMissingError, fetch
 from jbodlab.asking.rpc import BlockingClient
+from jbodlab.processes.free_ports import free_port
 from protocol.ids import uuid_text
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic, MetadataResponse
 from tests.deadlines import DEADLINE_MS, DEADLINE_S
@@ -138,11 +139,12 @@ def apache_kafka(
     broker: subprocess.Popen[bytes] | None = None
     try:
         commands = list(_znodes(cluster_id, broker_id, topics))
-        options = ["-waitforconnection", "-timeout", str(DEADLINE_MS)]
+        options = ["-waitforconnection", "-timeout", str(DEADLINE_MS // 2)]
         options += ["-server", f"127.0.0.1:{zookeeper_port}"]
         main = "org.apache.zookeeper.ZooKeeperMain"
         told = run_tool(libs, main, *options, cwd=root, stdin="\n".join([*commands, "quit", ""]))
-        assert told.count("Created") == len(commands), told
+        log = (root / "zookeeper.log").read_text()
+        assert told.count("Created") == len(commands), f"{told}\n{log[-2000:]}"
         config = root / "broker.properties"
         values = {"broker_id": broker_id, "port": port, "zookeeper": zookeeper_port}
         more = "".join(f"{key}={value}\n" for key, value in configs.items())

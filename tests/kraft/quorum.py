@@ -9,8 +9,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from benchmarks.peer.kafka import BUILD_DIR, fetch, free_port
+from benchmarks.peer.kafka import BUILD_DIR, fetch
 from jbodlab.asking.rpc import BlockingClient
+from jbodlab.processes.free_ports import free_port
 from protocol.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from tests.deadlines import DEADLINE_S
 

@@ -20,7 +20,8 @@ from typing import Any
 from kazoo.client import KazooClient  # pyright: ignore[reportMissingTypeStubs]
 from kazoo.exceptions import NoNodeError  # pyright: ignore[reportMissingTypeStubs]
 
-from benchmarks.peer.kafka import BUILD_DIR, fetch, free_port
+from benchmarks.peer.kafka import BUILD_DIR, fetch
+from jbodlab.processes.free_ports import free_port
 
 OUTPUT = Path(__file__).with_name("znodes-3.9.2.json")
 _DEADLINE_S = 90
