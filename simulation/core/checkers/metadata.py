@@ -16,7 +16,7 @@ from protocol.faults.model import CONTROLLER_NODE, broker_node
 from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.core.checkers.denials import ordered_ends
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.quiet_times import QuietTimes
+from simulation.core.checkers.quiet_times import SETTLED_WITHIN_US, QuietTimes
 from simulation.core.plan import is_examined
 from simulation.core.samples import PartitionSample, Samples, ToldPartition, TopicView
 
@@ -42,9 +42,7 @@ def check_metadata(evidence: Evidence) -> list[Violation]:
             continue
         for steady in decisions.steady(view, since_us, until_us):
             wrong = _wrong(view.partitions.get(steady.tp), steady)
-            if wrong is None or _is_stopping(view, steady, quiet):
-                continue
-            if _is_another_for_a_moment(view, steady, quiet, (since_us, until_us)):
+            if wrong is None or _is_for_a_moment(view, steady, quiet, (since_us, until_us)):
                 continue
             if any(at_us < until_us for at_us in deletions.get(steady.tp.topic, ())):
                 continue  # It may wait, or be over before anybody saw it and another one be made.
@@ -94,37 +92,35 @@ def _wrong(told: ToldPartition | None, steady: PartitionSample) -> str | None:
     return f"tells that {steady.tp} has {_leadership(told)}"
 
 
-def _is_stopping(view: TopicView, steady: PartitionSample, quiet: QuietTimes) -> bool:
-    """Tell whether what differs is only that brokers which stop cleanly count as offline already.
-
-    The controller takes them for offline before it knows them to be dead.
-    """
-    told = view.partitions.get(steady.tp)
-    if told is None or _wrong(told._replace(offline=steady.offline), steady) is not None:
-        return False
-    return all(replica in told.offline for replica in steady.offline) and all(
-        quiet.ends(broker_node(replica), view.asked_us, view.at_us + _STOPPED_WITHIN_US)
-        for replica in told.offline
-        if replica not in steady.offline
-    )
-
-
-def _is_another_for_a_moment(
+def _is_for_a_moment(
     view: TopicView, steady: PartitionSample, quiet: QuietTimes, within_us: tuple[int, int]
 ) -> bool:
-    """Tell whether what differs is only which replicas of brokers that just began are online.
-
-    The log dir of one that registers with it may fail again before the next look; what it was
-    before is dead from when it registers to when it is told of its replicas.
-    """
+    """Tell whether what differs is only which replicas of brokers that end or begin are online."""
     told = view.partitions.get(steady.tp)
     if told is None or _wrong(told._replace(offline=steady.offline), steady) is not None:
         return False
     return all(
-        quiet.begins(broker_node(replica), *within_us)
-        for replica in (*steady.offline, *told.offline)
-        if (replica in steady.offline) is not (replica in told.offline)
+        (replica in told.offline and _is_stopping(view, replica, quiet))
+        or _is_beginning(replica, quiet, *within_us)
+        for replica in frozenset(steady.offline).symmetric_difference(told.offline)
     )
+
+
+def _is_stopping(view: TopicView, replica: int, quiet: QuietTimes) -> bool:
+    """Tell whether a broker stops cleanly: it counts as offline before it is known to be dead."""
+    return quiet.ends(broker_node(replica), view.asked_us, view.at_us + _STOPPED_WITHIN_US)
+
+
+def _is_beginning(replica: int, quiet: QuietTimes, since_us: int, until_us: int) -> bool:
+    """Tell whether a broker just began, or did before and its word came late to the controller.
+
+    The log dir of one that registers with it may fail again before the next look; what it was
+    before is dead from when it registers to when it is told of its replicas.
+    """
+    node = broker_node(replica)
+    if quiet.lasts((CONTROLLER_NODE, node), since_us, until_us):
+        return quiet.begins(node, since_us, until_us)
+    return quiet.begins(node, since_us - SETTLED_WITHIN_US, until_us)
 
 
 def _leadership(known: ToldPartition | PartitionSample) -> str:

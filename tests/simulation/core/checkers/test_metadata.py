@@ -142,6 +142,34 @@ def test_a_broker_that_began_long_ago_is_as_offline_as_decided() -> None:
     assert len(_told(story.at(9), AS_DECIDED._replace(isr=(1,)), 1)) == 1
 
 
+def _of_a_broker_that_registers_late() -> Story:
+    """What broker 2 tells the controller waits since it began at 4 s."""
+    story = _story().at(3)
+    story.partition(isr=(1,), offline=(2,))
+    story.samples.nodes += [
+        NodeSample(0, "broker-2", is_up=False),
+        NodeSample(4 * SECOND_US, "broker-2", is_up=True, boot=1),
+    ]
+    return story.at(9)
+
+
+def test_one_that_registers_late_has_its_log_dir_for_a_moment_then() -> None:
+    between = ("controller", "broker-2")
+    fault = FaultSample(4 * SECOND_US, 9 * SECOND_US, "", what="latency", between=between)
+    story, long_ago = _of_a_broker_that_registers_late(), _of_a_broker_that_registers_late()
+    for each in (story, long_ago):
+        each.samples.faults.append(fault)
+    assert _told(story, AS_DECIDED._replace(isr=(1,)), 1) == []
+    assert len(_told(long_ago.at(16), AS_DECIDED._replace(isr=(1,)), 1)) == 1
+    assert len(_told(_of_a_broker_that_registers_late(), AS_DECIDED._replace(isr=(1,)), 1)) == 1
+
+
+def test_one_broker_may_begin_while_another_stops() -> None:
+    story = _of_a_broker_that_begins()
+    story.samples.nodes.append(NodeSample(12 * SECOND_US, "broker-1", is_up=False))
+    assert _told(story, AS_DECIDED._replace(isr=(1,), offline=(1,)), 3) == []
+
+
 @pytest.mark.parametrize(
     "fault",
     [
