@@ -184,7 +184,7 @@ class CaseRun:
                 )
             except ConnectionError:
                 return None
-            return answer if step.condition(answer) else None
+            return answer if _is_as_wanted(answer, step.condition) else None
 
         return await self._access.until(look, f"{self._case.name}: {step.request.api} is as wanted")
 
@@ -360,6 +360,14 @@ def _read(request: Request | Raw, frame: bytes) -> Answer:
         return Answer("answer", read_answer(api, version, frame))
     except (Malformed, UnicodeDecodeError):
         return Answer("malformed", {})
+
+
+def _is_as_wanted(answer: Form, condition: Callable[[Form], bool]) -> bool:
+    """Tell whether ``condition`` holds; an answer that is an error has not what it looks at."""
+    try:
+        return condition(answer)
+    except (LookupError, TypeError):
+        return False
 
 
 def _is_loading(answers: Sequence[Answer]) -> bool:

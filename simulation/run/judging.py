@@ -8,6 +8,7 @@ of their own.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from typing import Any, Final, TypeAlias, cast
 
@@ -16,6 +17,7 @@ from conformance.core.catalogue import Variant
 from conformance.core.expectations import Expectations
 from conformance.core.expectations import Observation as CaseSeen
 from conformance.core.verdicts import KnownDifference, Outcome, judge
+from conformance.errors import NotInTimeError
 from conformance.known_differences import known_differences
 from conformance.trial import Trial, askable, load_expectations
 from protocol.errors import ErrorCode
@@ -94,13 +96,16 @@ async def observed(
     """Run cases; those that could not be carried out, or timed out, are tried once more.
 
     A connection from a broker to the controller may have died in the story without a word: the
-    first request over it is lost, and answered with REQUEST_TIMED_OUT (seeds 746016, 146).
+    first request over it is lost, and answered with REQUEST_TIMED_OUT (seeds 746016, 146), or
+    there is no coordinator for as long (seed 920025).
     """
     seen: dict[str, CaseSeen | str] = {}
-    for suffix in _SUFFIXES:
-        left = [each for each in chosen if _is_open(seen.get(each.name, ""))]
-        if left:
-            seen |= await new_trial(suffix)(left)
+    first, again = _SUFFIXES
+    with suppress(NotInTimeError):
+        seen |= await new_trial(first)(chosen)
+    left = [each for each in chosen if _is_open(seen.get(each.name, ""))]
+    if left:
+        seen |= await new_trial(again)(left)
     return seen
 
 

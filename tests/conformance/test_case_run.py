@@ -16,7 +16,18 @@ import pytest
 
 from conformance.case_run import QUIET_S, CaseRun
 from conformance.cluster_access import Access, Broker
-from conformance.core.script import Case, Given, Late, Raw, Repeated, Request, Script, Talk
+from conformance.core.script import (
+    Case,
+    Form,
+    Given,
+    Late,
+    Raw,
+    Repeated,
+    Request,
+    Script,
+    Talk,
+    Until,
+)
 from protocol.json_form import encode_body
 
 Reply = Callable[[int], Sequence[bytes | None]]
@@ -49,7 +60,9 @@ async def broker(reply: Reply) -> AsyncGenerator[Access]:
         thread = threading.Thread(target=serve, args=(server,), daemon=True)
         thread.start()
         port = server.getsockname()[1]
-        yield Access({1: Broker(1, "127.0.0.1", port)}, {}, 3000)
+        access = Access({1: Broker(1, "127.0.0.1", port)}, {}, 3000)
+        yield access
+        access.close()
         server.shutdown(socket.SHUT_RDWR)
     await asyncio.to_thread(thread.join)
 
@@ -179,6 +192,25 @@ async def test_a_case_that_cannot_go_on_with_an_answer_stops_there() -> None:
 
     came = await seen(lambda id_: [framed(id_)], curious)
     assert came[1:] == [{"stopped": "KeyError: 'not there'"}]
+
+
+async def test_an_answer_without_what_a_condition_looks_at_is_waited_out() -> None:
+    """As one that has null for its rows beside an error (seed 920022)."""
+    codes = [25, 27, 0]
+
+    def reply(id_: int) -> list[bytes]:
+        return [framed(id_, encode_body("Heartbeat", "response", 0, {"errorCode": codes.pop(0)}))]
+
+    def looks(answer: Form) -> bool:
+        rows: dict[int, Any] = {25: None, 27: [], 0: [True]}
+        return bool(rows[answer["errorCode"]][0])
+
+    def script(given: Given) -> Script:
+        came = yield Until(Request("Heartbeat", given.version), looks)
+        assert came["errorCode"] == 0
+
+    assert await seen(reply, script) == []
+    assert codes == []
 
 
 async def test_half_a_frame_is_followed_by_nothing() -> None:

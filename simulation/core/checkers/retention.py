@@ -102,12 +102,14 @@ def check_retention(evidence: Evidence) -> list[Violation]:
 def _sized(sample: ReplicaSample, ends: dict[tuple[int, _RetainedLog], int]) -> ReplicaSample:
     """Take a log's size for unknown where it was cut since the look before.
 
-    Retention saw what stood before the cut: a leader that was not heard any more (seed 741174).
+    Retention saw what stood before the cut: a leader that was not heard any more (seed 741174),
+    or whose last appends waited for the disk, and for the cut behind them (seed 920004).
     ``ends`` are those of the look before, by broker and log, and become those of this one.
     """
     key = (sample.broker, _RetainedLog(sample.tp, sample.topic_id))
-    was_cut = sample.log_end_offset < ends.get(key, 0)
-    ends[key] = sample.log_end_offset
+    end_offset = max(sample.log_end_offset, sample.next_offset)
+    was_cut = end_offset < ends.get(key, 0)
+    ends[key] = end_offset
     return sample._replace(size_bytes=-1) if was_cut else sample
 
 

@@ -12,6 +12,7 @@ import pytest
 from conformance.core.catalogue import Variant, variants
 from conformance.core.every_case import EVERY_CASE
 from conformance.core.expectations import Observation as CaseSeen
+from conformance.errors import NotInTimeError
 from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.core.draw_judged import CONFIGS
@@ -122,6 +123,26 @@ async def test_a_case_with_an_answer_that_timed_out_is_tried_once_more() -> None
     assert answers == []
     answers += [late, late]
     assert await observed([variant], new_trial) == {variant.name: late}
+
+
+async def test_cases_are_tried_once_more_that_had_no_coordinator_in_time() -> None:
+    """The request that was to make its topic was lost on a dead connection (seed 920025)."""
+    (variant,) = EVERY_VARIANT[:1]
+    tried: list[str] = []
+
+    def new_trial(suffix: str) -> Observe:
+        async def observe(_: Sequence[Variant]) -> dict[str, CaseSeen | str]:
+            tried.append(suffix)
+            if len(tried) != 2:
+                raise NotInTimeError("there is no coordinator")
+            return {variant.name: NOTHING}
+
+        return observe
+
+    assert await observed([variant], new_trial) == {variant.name: NOTHING}
+    tried.append("so that none comes in time")
+    with pytest.raises(NotInTimeError):
+        await observed([variant], new_trial)
 
 
 def test_what_is_never_asked_is_a_case_that_there_is() -> None:

@@ -105,6 +105,22 @@ def test_what_stayed_before_a_log_was_cut_nobody_knows(end: int, *, is_well: boo
     assert (_texts(story) == []) is is_well
 
 
+@pytest.mark.parametrize(("next_offset", "is_well"), [(10, False), (12, True)])
+def test_what_waited_for_the_disk_before_a_log_was_cut_nobody_knows(
+    next_offset: int, *, is_well: bool
+) -> None:
+    """Seed 920004: retention came behind the appends of a leader that was not one any more."""
+    story = Story()
+    _configured(story, retention_bytes="1000")
+    _written(story)
+    story.at(2).replica(1, Role.LEADER, end=10, high_watermark=10)
+    last = story.samples.replicas[-1]
+    story.samples.replicas[-1] = last._replace(next_offset=next_offset)
+    _begins(story.at(3), 5, size_bytes=500)
+
+    assert (_texts(story) == []) is is_well
+
+
 def test_retention_takes_nothing_where_the_policy_is_to_compact() -> None:
     story = Story()
     _configured(story, retention_ms="500", cleanup_policy="compact")
