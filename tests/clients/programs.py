@@ -18,6 +18,7 @@ from tests.clients.builds import (
 
 ADMIN: Final = "admin"
 PRODUCE: Final = "produce"
+AT_LEAST_ONCE: Final = "produce at least once"
 GROUP: Final = "group"
 TRANSACTIONS: Final = "transactions"
 STREAMS: Final = "streams"
@@ -31,6 +32,7 @@ FOUR: Final = (ADMIN, PRODUCE, GROUP, TRANSACTIONS)
 MEANINGS: Final = {
     ADMIN: "creates a topic, changes, describes and deletes it",
     PRODUCE: "idempotent: every record once, in the order of its key",
+    AT_LEAST_ONCE: "not idempotent: every record, in the order of its key",
     GROUP: "two members share, one leaves, a third goes on at the committed offsets; the group is "
     "listed, described, deleted",
     CONSUMER_GROUP: "the same by the consumer protocol of KIP-848",
@@ -72,6 +74,7 @@ _GROUPS: Final = (CONSUMER_GROUP, COOPERATIVE)
 PROGRAMS: Final = (
     Program("franz-go", partial(go_program, "franz")),
     Program("sarama", partial(go_program, "sarama")),
+    Program("kafka-go", partial(go_program, "segmentio"), (ADMIN, AT_LEAST_ONCE, GROUP)),
     Program("kafkajs", partial(node_program, "kafkajs")),
     Program("Java", partial(java_program, "4.3.1"), (*FOUR, *_GROUPS, STREAMS)),
     Program("Java before 4", partial(java_program, "3.9.2"), (*FOUR, *_GROUPS, STREAMS)),
@@ -86,6 +89,10 @@ PROGRAMS: Final = (
     Program("Spark Kafka connector", spark_program, (BATCH, STREAMING, SINK), is_quick=False),
 )
 NOTES: Final = (
+    "kafka-go is not idempotent. It gives the application a commit that was refused three times, "
+    "as with NOT_COORDINATOR, and calls the error temporary; its program goes on, and the records "
+    "come again (`commitOffsetsWithRetry` in its reader.go). Of itself its writer asks for new "
+    "metadata every 6 s, here every second.",
     "kafkajs sends one record at a time here: when a broker refuses its part of a send, kafkajs "
     "resolves the send without what then belongs to a broker that has answered already "
     "(tulios/kafkajs#1303), on any cluster, and sends under way at the same time pass each other.",
