@@ -80,6 +80,7 @@ def heartbeat(step: Step, event: RequestArrived) -> None:
         return
     reports.note_report(step, request.broker_id, request)
     has_to_tell = broker.is_fenced and not reports.is_learned(step, request.broker_id)
+    is_heard = reports.has_told_logs(step, request.broker_id)
     if not has_to_tell:
         _follow_requests(step, broker, request)
     if step.state.is_reachable(request.broker_id):
@@ -91,7 +92,7 @@ def heartbeat(step: Step, event: RequestArrived) -> None:
         is_fenced=not step.state.is_reachable(request.broker_id),
         should_shut_down=should_shut_down,
     )
-    if has_to_tell:
+    if has_to_tell or not is_heard:
         ask_for_replicas(answer)
     step.answer(event.token, answer)
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final, NamedTuple
 
+from controller.core import missing_logs
+from controller.core.claims import Claim, Reports, claims_of, epoch_of, longest_of
 from controller.core.journal_records import BrokerEpochsRaised, DecisionsLost
 from controller.core.partition_moves import write_leaderships
 from controller.core.reassignment_records import AssignmentChanged, RemovalsConfirmed
@@ -23,29 +24,6 @@ from controller.core.state import ClusterState, Partition
 from controller.core.step import Step
 from protocol.ids import NO_EPOCH, NO_LEADER, ZERO_UUID, TopicPartition, listed
 from protocol.messages.journal import JournalReport, ReportedReplica, is_other_journal
-
-_LEADER_EPOCHS_MAX: Final = 4
-"""No decision raises the leader epoch of a partition more often."""
-Reports = Mapping[int, JournalReport]
-"""Broker id -> what it reported."""
-
-
-class Claim(NamedTuple):
-    """What one broker says of one partition."""
-
-    broker_id: int
-    topic_id: bytes
-    replica: ReportedReplica
-
-    @property
-    def age(self) -> tuple[int, int]:
-        """Grows with every change of the leadership."""
-        return self.replica.leader_epoch, self.replica.partition_epoch
-
-    @property
-    def is_leaders(self) -> bool:
-        """Whether the broker leads the partition, and so knows its Isr."""
-        return self.replica.leader == self.broker_id
 
 
 def is_ahead(state: ClusterState, report: JournalReport) -> bool:
@@ -168,31 +146,34 @@ def learn(step: Step, reports: Reports, lost: int) -> list[TopicPartition]:
         reports: those with the brokers' replicas.
         lost: what ``begin_epoch_above`` returned.
     """
-    claims = _claims(reports)
+    claims = claims_of(reports)
+    missing_logs.note(step, reports)
     if not step.run.hearing_is_over:  # What is served since then is not forgotten.
         _forget_topics_made_anew(step, claims)
     changed = _newer_leaderships(step, reports, claims)
-    changed.update(_without_who_has_no_log(step, reports, claims, changed))
+    changed.update(missing_logs.without_who_has_no_log(step, reports, claims, changed))
     _take_assignments(step, claims, changed)
     if not step.run.hearing_is_over:
-        changed.update(_gone_since(step, reports, claims, lost))
-    if changed:
-        write_leaderships(step, changed)
-        step.warn(f"learned from brokers, with new epochs: {listed(list(changed))}")
+        changed.update(missing_logs.gone_since(step, reports, claims, changed, lost))
+    _write(step, changed)
     _keep_what_is_replica_again(step, claims)
     _say_unknown(step, claims)
     return list(changed)
 
 
-def _claims(reports: Reports) -> dict[TopicPartition, list[Claim]]:
-    claims: dict[TopicPartition, list[Claim]] = {}
-    for broker_id, report in sorted(reports.items()):
-        for topic in report.topics or ():
-            for replica in topic.replicas:
-                tp = TopicPartition(topic.name, replica.partition)
-                claim = Claim(broker_id, bytes(topic.topic_id), replica)
-                claims.setdefault(tp, []).append(claim)
-    return claims
+def settle(step: Step) -> list[TopicPartition]:
+    """Do the same for partitions that waited for somebody to tell of a log, by what is told now."""
+    changed = missing_logs.settled(step)
+    _take_assignments(step, {}, changed)
+    _write(step, changed)
+    return list(changed)
+
+
+def _write(step: Step, changed: dict[TopicPartition, Partition]) -> None:
+    if changed:
+        write_leaderships(step, changed)
+        step.warn(f"learned from brokers, with new epochs: {listed(list(changed))}")
+    missing_logs.say_awaited(step)
 
 
 def _forget_topics_made_anew(step: Step, claims: Mapping[TopicPartition, Sequence[Claim]]) -> None:
@@ -223,64 +204,10 @@ def _newer_leaderships(
         is_late = step.run.hearing_is_over
         is_led = is_late and step.state.is_replica_online(tp, partition.leader)
         newer = _above(partition, own) if is_led else _newer(step, partition, own, reports)
-        if newer != partition and newer.isr:
+        if newer != partition and (newer.isr or partition.has_leadership):
             is_away = is_late and not step.state.is_replica_online(tp, newer.leader)
             changed[tp] = replace(newer, leader=NO_LEADER) if is_away else newer
     return changed
-
-
-def _without_who_has_no_log(
-    step: Step,
-    reports: Reports,
-    claims: Mapping[TopicPartition, Sequence[Claim]],
-    changed: Mapping[TopicPartition, Partition],
-) -> dict[TopicPartition, Partition]:
-    """Return partitions whose Isr has brokers that tell of no such replica, without those.
-
-    They are replicas no more, or their log is lost: who is elected of them serves an empty one.
-    Where nobody else is in the Isr it stays.
-    """
-    found: dict[TopicPartition, Partition] = {}
-    for tp in step.state.partitions():
-        partition = changed.get(tp, step.state.partition(tp))
-        holders = {claim.broker_id for claim in claims.get(tp, ())}
-        isr = tuple(
-            member
-            for member in partition.isr
-            if member in holders or not _has_told(step, reports, member)
-        )
-        if partition.has_leadership and isr and isr != tuple(partition.isr):
-            leader = partition.leader if partition.leader in isr else NO_LEADER
-            epoch = partition.leader_epoch + (tp not in changed)
-            found[tp] = replace(partition, leader=leader, isr=isr, leader_epoch=epoch)
-    return found
-
-
-def _gone_since(
-    step: Step,
-    reports: Reports,
-    claims: Mapping[TopicPartition, Sequence[Claim]],
-    lost: int,
-) -> dict[TopicPartition, Partition]:
-    """Return partitions that nobody has any more, above all leader epochs they may have had.
-
-    Their topic was deleted since. It comes back empty, and nobody may take what is written now
-    for what was read before, at the same offset of the same epoch.
-    """
-    found: dict[TopicPartition, Partition] = {}
-    for tp in step.state.partitions():
-        partition = step.state.partition(tp)
-        are_heard = all(_has_told(step, reports, replica) for replica in partition.replicas)
-        if partition.has_leadership and tp not in claims and are_heard:
-            epoch = partition.leader_epoch + lost * _LEADER_EPOCHS_MAX
-            found[tp] = replace(partition, leader_epoch=epoch)
-    return found
-
-
-def _has_told(step: Step, reports: Reports, broker_id: int) -> bool:
-    """Tell whether a broker has said of all its log dirs which replicas are there."""
-    is_whole = broker_id not in step.run.untold
-    return is_whole and broker_id in reports and reports[broker_id].topics is not None
 
 
 def _newer(
@@ -295,10 +222,11 @@ def _newer(
     warm = [claim for claim in claims if claim.replica.leader_epoch != NO_EPOCH]
     newest = max(warm, key=lambda claim: (claim.age, claim.is_leaders), default=None)
     logs = {claim.broker_id: claim.replica for claim in claims}
-    epoch = _epoch_of(claim.replica for claim in claims)
+    epoch = epoch_of(claim.replica for claim in claims)
     is_sure = newest is not None and newest.is_leaders
-    is_told = all(_has_told(step, reports, replica) for replica in partition.replicas)
-    if not is_sure and is_told and any(replica in logs for replica in partition.replicas):
+    is_told = all(missing_logs.has_told(step, reports, replica) for replica in partition.replicas)
+    is_held = any(r in logs for r in partition.replicas) and not missing_logs.is_awaited(partition)
+    if not is_sure and is_told and is_held:
         return _longest(partition, logs)
     if newest is None or newest.age <= (partition.leader_epoch, partition.partition_epoch):
         is_above = epoch <= partition.leader_epoch
@@ -316,15 +244,10 @@ def _newer(
 
 def _above(partition: Partition, claims: Sequence[Claim]) -> Partition:
     """Return the leadership as it is, with an epoch above those of a broker that comes late."""
-    epoch = _epoch_of(claim.replica for claim in claims)
+    epoch = epoch_of(claim.replica for claim in claims)
     if epoch < partition.leader_epoch:
         return partition
     return replace(partition, leader_epoch=epoch + 1)
-
-
-def _epoch_of(replicas: Iterable[ReportedReplica]) -> int:
-    """Return the newest leader epoch that brokers, or their logs, have heard of."""
-    return max((e for r in replicas for e in (r.leader_epoch, r.log_epoch)), default=NO_EPOCH)
 
 
 def _longest(partition: Partition, logs: Mapping[int, ReportedReplica]) -> Partition:
@@ -334,11 +257,8 @@ def _longest(partition: Partition, logs: Mapping[int, ReportedReplica]) -> Parti
     log with the last epoch, and in it the highest end, holds all of it. Who led by the journal, and
     does not have it, leads no more.
     """
-    epoch = max(partition.leader_epoch, _epoch_of(logs.values()))
-    own = [replica for replica in partition.replicas if replica in logs]
-    ends = {r: (logs[r].log_epoch, logs[r].log_end_offset) for r in own}
-    longest = max(ends.values())
-    isr = tuple(r for r in own if ends[r] == longest)
+    epoch = max(partition.leader_epoch, epoch_of(logs.values()))
+    isr = tuple(longest_of({r: logs[r] for r in partition.replicas if r in logs}))
     if epoch == partition.leader_epoch and frozenset(isr) == frozenset(partition.isr):
         return partition
     leader = partition.leader if partition.leader in isr else NO_LEADER
@@ -350,22 +270,33 @@ def _take_assignments(
     claims: Mapping[TopicPartition, Sequence[Claim]],
     changed: Mapping[TopicPartition, Partition],
 ) -> None:
-    """Take over reassignments that the newest claims know of, and that leave the Isr as it is."""
+    """Take over reassignments that the newest claims know of, and that leave the Isr as it is.
+
+    And those that follow from who has a log.
+    """
     for tp, partition in changed.items():
-        if tp not in claims:
-            continue
-        replica = max(claims[tp], key=lambda claim: claim.age).replica
-        after = (
-            tuple(replica.replicas),
-            tuple(replica.adding_replicas),
-            tuple(replica.removing_replicas),
-        )
-        before = (partition.replicas, partition.adding_replicas, partition.removing_replicas)
-        if after == before or not set(partition.isr) <= set(replica.replicas):
-            continue
-        step.change(AssignmentChanged(tp.topic, tp.partition, *after))
-        for broker_id in (b for b in before[0] if b not in after[0]):
-            step.change(RemovalsConfirmed(broker_id, (tp,)))  # Nobody is sure enough to delete.
+        before = _assignment(step.state.partition(tp))
+        after = _assignment(partition)
+        if after == before and tp in claims:
+            replica = max(claims[tp], key=lambda claim: claim.age).replica
+            if set(partition.isr) <= set(replica.replicas):
+                after = _assignment(replica)
+        if after != before:
+            _assign(step, tp, before, after)
+
+
+_Assignment = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+
+
+def _assignment(known: Partition | ReportedReplica) -> _Assignment:
+    replicas, adding = tuple(known.replicas), tuple(known.adding_replicas)
+    return replicas, adding, tuple(known.removing_replicas)
+
+
+def _assign(step: Step, tp: TopicPartition, before: _Assignment, after: _Assignment) -> None:
+    step.change(AssignmentChanged(tp.topic, tp.partition, *after))
+    for broker_id in (b for b in before[0] if b not in after[0]):
+        step.change(RemovalsConfirmed(broker_id, (tp,)))  # Nobody is sure enough to delete.
 
 
 def _keep_what_is_replica_again(

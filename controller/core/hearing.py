@@ -10,7 +10,15 @@ from __future__ import annotations
 
 from typing import Final
 
-from controller.core import brokers, catch_up, describe, reports, startup, unknown_replicas
+from controller.core import (
+    brokers,
+    catch_up,
+    describe,
+    missing_logs,
+    reports,
+    startup,
+    unknown_replicas,
+)
 from controller.core.events import RequestArrived, Tick
 from controller.core.journal_records import JournalBegun
 from controller.core.records import BrokerFenced
@@ -98,12 +106,18 @@ def _fence(step: Step, broker_id: int) -> None:
 def _missing(step: Step, hearing: Hearing) -> list[int]:
     """Return who is to be heard still; with its replicas, once the journal is behind."""
     known = step.run.reports
-    wants_replicas = bool(catch_up.newer_reports(step.state, known))
+    wants_replicas = _are_replicas_wanted(step)
     return [
         broker_id
         for broker_id in hearing.awaited
         if broker_id not in known or (wants_replicas and known[broker_id].topics is None)
     ]
+
+
+def _are_replicas_wanted(step: Step) -> bool:
+    """Tell whether the journal is behind, or somebody is to tell of a log."""
+    is_behind = bool(catch_up.newer_reports(step.state, step.run.reports))
+    return is_behind or missing_logs.are_awaited(step.state)
 
 
 def _end_when_heard(step: Step, hearing: Hearing) -> list[RequestArrived]:
@@ -118,9 +132,10 @@ def _end_when_heard(step: Step, hearing: Hearing) -> list[RequestArrived]:
 def _take_over(step: Step) -> None:
     known = step.run.reports
     newer = catch_up.newer_reports(step.state, known)
+    is_behind = _are_replicas_wanted(step)
     lost = catch_up.begin_epoch_above(step, newer)
     catch_up.raise_above(step, known.values())
-    if newer:
+    if is_behind:
         catch_up.learn(step, known, lost)
         unknown_replicas.note(step, known)
     for report in known.values():

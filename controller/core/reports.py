@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from controller.core import catch_up, startup, unknown_replicas
+from controller.core import catch_up, missing_logs, startup, unknown_replicas
+from controller.core.claims import Reports
 from controller.core.effects import End
 from controller.core.partition_moves import elect_leaderless
 from controller.core.records import ProducerIdsAllocated
 from controller.core.step import Step
 from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
 from protocol.messages.journal import JournalReport, is_other_journal, report_of
 from protocol.messages.lifecycle import BrokerHeartbeatRequest
 
@@ -96,11 +98,14 @@ def learn_late(step: Step, broker_id: int) -> None:
     report = step.run.reports.get(broker_id)
     if report is None:
         return
-    newer = catch_up.newer_reports(step.state, {broker_id: report})
+    known = {broker_id: report}
+    newer = catch_up.newer_reports(step.state, known)
     if newer:
         catch_up.go_above(step, newer)
-        _learn(step, newer)
-    unknown_replicas.note(step, {broker_id: report})
+        _go_on(step, catch_up.learn(step, newer, lost=0))
+    else:
+        _hear_of_logs(step, known)
+    unknown_replicas.note(step, known)
     if step.state.is_reachable(broker_id):
         unknown_replicas.tell(step, (broker_id,))
     report.topics = ()
@@ -118,15 +123,32 @@ def is_learned(step: Step, broker_id: int) -> bool:
         catch_up.go_above(step, newer)
     if broker_id in step.run.unlearned and known[broker_id].topics is not None:
         del step.run.unlearned[broker_id]
-        _learn(step, known)
+        _go_on(step, catch_up.learn(step, known, lost=0))
         unknown_replicas.note(step, known)
         known[broker_id].topics = ()
     return broker_id not in step.run.unlearned
 
 
-def _learn(step: Step, reports: catch_up.Reports) -> None:
-    """Learn, elect who leads by what is known now, and tell the replicas of what has changed."""
-    changed = catch_up.learn(step, reports, lost=0)
+def has_told_logs(step: Step, broker_id: int) -> bool:
+    """Take over which logs a broker has, where somebody is to tell of one.
+
+    False: it has to; by its next heartbeat it does.
+    """
+    report = step.run.reports[broker_id]
+    if broker_id not in step.run.logs_told and report.topics is not None:
+        _hear_of_logs(step, {broker_id: report})
+        report.topics = ()
+    return not step.run.awaits_logs or broker_id in step.run.logs_told
+
+
+def _hear_of_logs(step: Step, reports: Reports) -> None:
+    if step.run.awaits_logs:
+        missing_logs.note(step, reports)
+        _go_on(step, catch_up.settle(step))
+
+
+def _go_on(step: Step, changed: list[TopicPartition]) -> None:
+    """Elect who leads by what is known now, and tell the replicas of what has changed."""
     startup.set_phases(step, changed)
     elect_leaderless(step)
     batch = step.new_batch()

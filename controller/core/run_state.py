@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Final
 
+from controller.core.claims import Claim
 from controller.core.effects import Effect
 from controller.core.events import RequestArrived
 from controller.core.phases import PartitionPhase, ReplicaPhase
@@ -126,6 +127,14 @@ class RunState:
     """Broker id -> the last it reported of the journal since the start."""
     untold: dict[int, None] = field(default_factory=dict[int, None])
     """Brokers of them with a log dir that is offline: nobody tells which replicas are in it."""
+    logs_told: dict[int, dict[TopicPartition, Claim]] = field(
+        default_factory=dict[int, dict[TopicPartition, Claim]]
+    )
+    """Broker id -> the logs that it told of while the journal was behind."""
+    have_told: dict[int, None] = field(default_factory=dict[int, None])
+    """Brokers of them that told what is in all their log dirs."""
+    awaits_logs: bool = False
+    """Whether a partition has nobody in its Isr until others have told of their logs."""
     unheard_configs: dict[int, dict[str, int]] = field(default_factory=dict[int, dict[str, int]])
     """Broker id -> topic or row that changed -> the sequence that told it so, not answered yet.
 

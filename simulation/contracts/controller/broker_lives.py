@@ -125,7 +125,8 @@ def heartbeat(step: Step, event: RequestArrived) -> Check:
         return None if is_refused and len(step.records) == count else f"{request} of {known}"
     after = state.brokers[broker_id]
     has_to_tell = known.is_fenced and is_news and report.topics is None
-    if asks_for_replicas(answer) is not has_to_tell:
+    is_waited_for = step.run.awaits_logs and broker_id not in step.run.logs_told
+    if asks_for_replicas(answer) is not (has_to_tell or is_waited_for):
         return f"{known} told {report}, and is answered {answer}"
     if request.want_shut_down:
         wanted = known.is_fenced or not leads

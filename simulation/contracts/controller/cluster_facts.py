@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping
 from dataclasses import fields, replace
+from enum import Enum, auto
 from typing import Any, Final, TypeAlias, cast
 
 from controller.core.state import ClusterState, Partition, Topic
@@ -16,7 +17,15 @@ from simulation.contracts.contract import Broken
 
 Path: TypeAlias = tuple[object, ...]
 Facts: TypeAlias = dict[Path, object]
-GONE: Final = "gone"
+
+
+class Missing(Enum):
+    """What is no fact any more; no name of a topic is the same."""
+
+    GONE = auto()
+
+
+GONE: Final = Missing.GONE
 Placed: TypeAlias = list[tuple[str, bytes, tuple[Partition, ...]]]
 """Topic: its name, its id, its partitions."""
 _FIELDS: Final = tuple(each.name for each in fields(ClusterState) if each.compare)

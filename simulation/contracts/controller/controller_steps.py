@@ -184,9 +184,19 @@ def _steps_back(old: Partition, new: Partition, state: ClusterState) -> Broken:
 
 @once_decided
 def leaderships(machine: Machine) -> Broken:
-    """Leaders are online members of the Isr; the Isr is never empty and among the replicas."""
-    found = (_badly_led(machine.state, *each) for each in partitions(machine.state))
-    return next((broken for broken in found if broken is not None), None)
+    """Leaders are online members of the Isr, which is among the replicas, and hardly ever empty.
+
+    Only where a broker has not told of its logs, and may have one that nobody else has.
+    """
+    run, state = machine.run, machine.state
+    untold = [each for each in state.brokers if each not in run.have_told or each in run.untold]
+    for tp, partition, topic in partitions(state):
+        may_wait = run.awaits_logs and untold and partition.leader == NO_LEADER
+        if partition.leader_epoch >= 0 and not (partition.isr or may_wait):
+            return f"{tp} has nobody in its Isr, and have not told of their logs: {untold}"
+        if (broken := _badly_led(state, tp, partition, topic)) is not None:
+            return broken
+    return None
 
 
 def _badly_led(
@@ -198,7 +208,7 @@ def _badly_led(
     if not is_sound or not replicas.issuperset(moving):
         return f"{tp} is on {partition.replicas}, of which move {moving}"
     is_led = partition.leader_epoch >= 0
-    if is_led and not (isr and replicas.issuperset(isr)):
+    if is_led and not replicas.issuperset(isr):
         return f"{tp} has the Isr {partition.isr} of {partition.replicas}"
     if not is_led or topic.is_deleting or partition.leader == NO_LEADER:
         return None

@@ -56,7 +56,11 @@ def journal_of(state: ClusterState) -> Journal:
 def take(
     step: Step, heard: Hearing, event: RequestArrived
 ) -> Generator[None, list[RequestArrived], Broken]:
-    """A controller acts once all are heard; with their replicas, where its journal is behind."""
+    """A controller acts once all are heard; with their replicas, where its journal is behind.
+
+    Or where it has that nobody is in an Isr until somebody tells of a log.
+    """
+    waits = any(one.leader_epoch > NO_EPOCH and not one.isr for _, one, _ in partitions(step.state))
     journal, awaited = journal_of(step.state), list(heard.awaited)
     before = dict(step.run.reports)
     told = {each for each, report in before.items() if report.topics is not None}
@@ -69,7 +73,7 @@ def take(
         report = report_of(event.request)
         if report is None or report.topics is not None:
             told.add(each)
-    is_behind = any(map(journal.lacks, after.values()))
+    is_behind = waits or any(map(journal.lacks, after.values()))
     missing = [each for each in awaited if each not in (told if is_behind else after)]
     acts = step.run.hearing is None
     if acts is bool(missing):
@@ -146,7 +150,8 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
 
     A broker that is a replica by them is to delete nothing, nor is one that was a replica before.
     Where no leader tells of its Isr, those are in it that have the longest log of all replicas.
-    What no replica has any more was deleted since, and begins above what it may have come to.
+    What no replica has any more was deleted since, and begins above what it may have come to, or
+    is led by nobody until all brokers have told of their logs.
     """
     deleting = {tp: None for tps in step.state.removed.values() for tp in tps}
     epochs = {tp: one.leader_epoch for tp, one, _ in partitions(step.state)}
@@ -164,7 +169,7 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
             return f"{empty} may be elected for {tp}, and have no log of it"
     for tp in gone:
         one = step.state.find(tp)
-        if one is not None and one.leader_epoch < epochs[tp] + lost:
+        if one is not None and one.isr and one.leader_epoch < epochs[tp] + lost:
             return f"nobody has {tp} any more, lost are {lost}; it goes on as {one}"
     for tp, topic_id, replica in claims:
         one, before = step.state.find(tp), epochs.get(tp, NO_EPOCH)

@@ -6,6 +6,7 @@ from controller.core.events import Tick
 from controller.core.journal_records import JournalBegun
 from controller.core.records import ControllerStarted
 from protocol.errors import ErrorCode
+from protocol.ids import NO_LEADER
 from protocol.messages.journal import JournalReport, asks_for_replicas, put_report
 from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,
@@ -14,18 +15,18 @@ from protocol.messages.lifecycle import (
 )
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
 from tests.controller.core.cluster import SESSION_MS, Cluster, log_dir, registered, topic_records
-from tests.controller.core.heard import heartbeat, led, reported
+from tests.controller.core.heard import cold, heartbeat, led, reported
 from tests.controller.core.test_catch_up import JOURNAL, partition
 
 
-def started(*, decisions: int = 5) -> Cluster:
+def started(*, decisions: int = 5, leader: int = 1, isr: tuple[int, ...] = (1, 2)) -> Cluster:
     """Return a controller that replayed a journal with two live brokers and has heard nobody."""
     records = [
         JournalBegun(JOURNAL),
         ControllerStarted("cluster", 3, decisions),
         *registered(1, 1),
         *registered(2, 2),
-        *topic_records("orders", [partition(1, (4, 7), (1, 2))]),
+        *topic_records("orders", [partition(leader, (4, 7), isr)]),
     ]
     return Cluster(records, is_heard=False)
 
@@ -82,6 +83,18 @@ def test_a_journal_that_is_behind_has_every_broker_asked_for_its_replicas() -> N
     assert (after.leader, after.leader_epoch, after.isr, after.partition_epoch) == (1, 5, (1,), 10)
     assert cluster.state.journal_number > 9
     assert any("the journal is behind" in note.text for note in cluster.notes if note.is_warning)
+
+
+def test_the_next_controller_asks_for_logs_that_are_waited_for() -> None:
+    cluster = started(leader=NO_LEADER, isr=())
+    for broker_id in (1, 2):
+        token = cluster.ask(heartbeat(cluster.state, broker_id, report(5)), 2)
+        assert asks_for_replicas(cluster.answers[token])
+    topics = [reported("orders", cold(4, 90))]
+    cluster.ask(heartbeat(cluster.state, 1, report(5, topics=topics)), 2)
+    cluster.ask(heartbeat(cluster.state, 2, report(5, topics=[])), 2)
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.isr) == (1, (1,))
 
 
 def test_a_broker_that_is_not_heard_in_time_is_dead_and_costs_a_gap() -> None:

@@ -15,7 +15,7 @@ from protocol.messages.journal import JournalReport, asks_for_replicas, put_repo
 from protocol.messages.lifecycle import BrokerRegistrationRequest, Listener
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
 from tests.controller.core.cluster import CLUSTER_ID, Cluster, log_dir, settings, three_brokers, tp
-from tests.controller.core.heard import heartbeat, led, reported
+from tests.controller.core.heard import cold, heartbeat, led, reported
 
 OTHER = bytes([8]) * 16
 
@@ -175,6 +175,37 @@ def test_a_broker_that_was_not_heard_tells_its_replicas_before_it_is_taken_in_ag
     assert not cluster.answers[token].is_fenced
     after = cluster.partition("orders-0")
     assert (after.leader, after.leader_epoch) == (3, before.leader_epoch + 7)
+
+
+def test_where_nobody_of_an_isr_has_a_log_brokers_that_are_live_are_asked_for_theirs() -> None:
+    """Broker 3 comes late, of a journal that goes on behind this one, and has no log any more."""
+    cluster = three_brokers()
+    cluster.create("orders", [3])
+    cluster.expire(3)
+    state = cluster.state
+    report = JournalReport(
+        journal_id=state.journal_id,
+        controller_epoch=state.controller_epoch,
+        journal_number=state.journal_number + 5,
+        topics=[],
+    )
+    cluster.ask(registration(3, report), 4)
+    cluster.ask(heartbeat(state, 3), 2)
+    assert cluster.partition("orders-0").isr == ()
+    assert cluster.partition("orders-0").leader == NO_LEADER
+
+    topic = reported("orders", cold(2, 80))
+    topic.topic_id = state.topics["orders"].topic_id
+    told = JournalReport(journal_id=state.journal_id)
+    for broker_id, topics in ((1, []), (2, [topic])):
+        token = cluster.ask(heartbeat(state, broker_id, told), 2)
+        assert asks_for_replicas(cluster.answers[token])
+        token = cluster.ask(heartbeat(state, broker_id, replace(told, topics=topics)), 2)
+        assert not asks_for_replicas(cluster.answers[token])
+    after = cluster.partition("orders-0")
+    assert (after.replicas, after.leader, after.isr) == ((2,), 2, (2,))
+    token = cluster.ask(heartbeat(state, 1, told), 2)
+    assert not asks_for_replicas(cluster.answers[token])
 
 
 def accepting() -> Settings:

@@ -37,6 +37,19 @@ def test_what_changed_and_what_went_is_told_by_path() -> None:
     assert gone(state, "hosted") == {("hosted", 1, tp("t-0")): GONE}
 
 
+def test_what_has_the_name_of_nothing_is_there_until_it_is_deleted() -> None:
+    state = led([1, 2]).state
+    state.topic_names[b"id"] = "gone"
+    before = facts_of(state)
+    del state.topic_names[b"id"]
+    assert changes(before, facts_of(state)) == {("topic_names", b"id"): GONE}
+    promised = exactly(state, gone(state, "hosted", 1))
+    state.topic_names[b"id"] = "gone"
+    wanted = gone(state, "topic_names", b"id")
+    assert {path for path, each in wanted.items() if before[path] != each} == set(wanted)
+    promised.close()
+
+
 def test_what_was_promised_and_did_not_come_is_told_and_so_is_what_was_not() -> None:
     state = led([1, 2]).state
     looks = exactly(state, {("controller_epoch",): 9})

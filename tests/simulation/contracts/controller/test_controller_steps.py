@@ -10,7 +10,7 @@ from controller.core.effects import Answer, Effect, Send
 from controller.core.events import RequestArrived, Tick
 from controller.core.machine import Machine
 from controller.core.phases import PartitionPhase, ReplicaPhase
-from protocol.ids import TopicPartition
+from protocol.ids import NO_LEADER, TopicPartition
 from protocol.messages.journal import JournalReport
 from simulation.contracts.contract import Contract, Contracts
 from simulation.contracts.controller import (
@@ -33,6 +33,12 @@ def leaderless(machine: Machine) -> None:
 def all_in_sync_and_moving(machine: Machine) -> None:
     revised(adding_replicas=(3,), isr=(1, 2, 3))(machine)
     machine.state.reassigning[T0] = None
+
+
+def waits_for_nobody(machine: Machine) -> None:
+    revised(isr=(), leader=NO_LEADER)(machine)
+    machine.run.awaits_logs = True
+    machine.run.have_told.update(dict.fromkeys(machine.state.brokers))
 
 
 def forgotten_topic_id(machine: Machine) -> None:
@@ -89,6 +95,8 @@ SPOILED: Final[list[tuple[Contract, Spoil]]] = [
     (controller_steps.epochs_rise, revised(leader=3)),
     (controller_steps.epochs_rise, revised(controller_epoch=0)),
     (controller_steps.leaderships, revised(isr=())),
+    (controller_steps.leaderships, revised(isr=(), leader=NO_LEADER)),
+    (controller_steps.leaderships, waits_for_nobody),
     (controller_steps.leaderships, revised(isr=(1, 9))),
     (controller_steps.leaderships, revised(leader=3, isr=(1, 2))),
     (controller_steps.leaderships, revised(adding_replicas=(9,))),
