@@ -48,6 +48,7 @@ from simulation.contracts.controller import (
     replicas,
     telling,
     throttles_of_moves,
+    told_later,
     topic_lives,
     topic_records,
 )
@@ -157,6 +158,7 @@ _MODULES: Final = (
     telling,
     throttles_of_moves,
     throttling,
+    told_later,
     topic_lives,
     topic_records,
     transaction_shard,

@@ -94,6 +94,11 @@ class GroupOffsets:
         """Return all offsets of a group, without those that are pending."""
         return self._groups.get(group_id, {})
 
+    def among(self, group_id: str, tps: Iterable[TopicPartition]) -> list[TopicPartition]:
+        """Return those of ``tps`` in which a group has an offset, or one is pending."""
+        committed = self.committed(group_id)
+        return [tp for tp in tps if tp in committed or self.is_unstable(group_id, tp)]
+
     def is_unstable(self, group_id: str, tp: TopicPartition) -> bool:
         """Tell whether an open transaction is about to change an offset."""
         producers = self._producers.get(group_id, ())

@@ -187,13 +187,12 @@ class GroupShard:
         return Decided(records, (Answer(waiter, codes),), is_atomic=False)
 
     def partitions_deleted(self, tps: Collection[TopicPartition]) -> Iterator[Decided]:
-        """Forget the offsets of partitions that are no more, group by group.
+        """Forget the offsets of partitions that are no more, group by group; pending ones, too.
 
-        Source: GroupCoordinator.handleDeletedPartitions.
+        Source: GroupCoordinator.handleDeletedPartitions, GroupMetadata.removeOffsets.
         """
         for group_id in list(self.offsets.group_ids()):
-            committed = self.offsets.committed(group_id)
-            records = self.offsets.delete(group_id, [tp for tp in tps if tp in committed])
+            records = self.offsets.delete(group_id, self.offsets.among(group_id, tps))
             if records and not self.offsets.has_offsets(group_id):
                 records += self._membership.offsets_gone(group_id)
             if records:

@@ -144,6 +144,26 @@ def goes_on_above(machine: Machine, _: Event, _now_ms: int) -> Generator[None, D
     return None
 
 
+@of_function(catch_up.begin_epoch_above)
+def begins_above(step: Step, newer: Reports) -> Generator[None, int, Broken]:
+    """A controller epoch begins above all that is known; no broker epoch is given that was lost.
+
+    Each decision that the journal lost may have been a registration.
+    """
+    journal, before = journal_of(step.state), step.state.next_broker_epoch
+    lost = yield
+    known = [each for each in newer.values() if bytes(each.journal_id) == journal.journal_id]
+    due = max((each.journal_number - journal.number for each in known), default=0)
+    if lost < due:
+        return f"{lost} decisions are lost, broker reports have {due} more"
+    heard = [journal.controller_epoch, *(each.controller_epoch for each in newer.values())]
+    if step.state.controller_epoch <= max(heard):
+        return f"epoch {step.state.controller_epoch} begins, heard were {heard}"
+    after = step.state.next_broker_epoch
+    is_above = not newer or after >= before + due
+    return None if is_above else f"{due} decisions are lost; broker epochs: {before}, then {after}"
+
+
 @of_function(catch_up.learn)
 def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[TopicPartition], Broken]:
     """What brokers know better is gone on with above all epochs that they know.

@@ -3,6 +3,8 @@
 Source: KafkaController.onPartitionReassignment, ReplicaAssignment.scala; KIP-455, KIP-860.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
@@ -15,10 +17,12 @@ from controller.core.alter_reassignments import (
 from controller.core.events import RequestArrived
 from controller.core.machine import Machine
 from controller.core.reassignment_rules import Assignment
+from controller.core.records import LeadershipChanged
+from controller.core.replica_moves import Replica
 from controller.core.state import ClusterState, Partition
 from controller.core.step import Step
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import TopicPartition
+from protocol.ids import NO_LEADER, TopicPartition
 from simulation.contracts.contract import Broken, of_function
 from simulation.contracts.controller.cluster_facts import live, partitions, working
 from simulation.contracts.controller.decided import once_decided
@@ -223,3 +227,39 @@ def listed(step: Step, event: RequestArrived) -> Generator[None, None, Broken]:
         if (one.adding_replicas or one.removing_replicas) and (asked is None or tp in names)
     }
     return None if found == wanted else f"listed {found}, under way are {wanted}"
+
+
+@of_function(reassignment._complete)  # noqa: SLF001 -- ``reassign`` completes some of its own
+def complete(step: Step, tps: Sequence[TopicPartition]) -> Generator[None, None, Broken]:
+    """Who leads after a reassignment takes over from who did: there is a leader all the time."""
+    count = len(step.records)
+    before = {tp: step.state.partition(tp) for tp in tps}
+    yield
+    lost = [
+        change
+        for record in step.records[count:]
+        if isinstance(record, LeadershipChanged)
+        for change in record.changes
+        if change.leader == NO_LEADER
+    ]
+    for change in lost:
+        tp = TopicPartition(change.topic, change.partition)
+        one = step.state.find(tp)
+        if tp in before and before[tp].leader != NO_LEADER and one is not None and one.leader >= 0:
+            return f"{tp} had no leader between {before[tp].leader} and {one.leader}"
+    return None
+
+
+@of_function(reassignment._remove)  # noqa: SLF001 -- both replaced and completed ones end here
+def remove(step: Step, replicas: Sequence[Replica]) -> Generator[None, None, Broken]:
+    """That a replica is gone is told by an answer to what was sent since it was taken away.
+
+    What was sent before may have deleted one that was there, and went, before it.
+    """
+    sent = {broker_id: progress.sent for broker_id, progress in step.run.channels.items()}
+    yield
+    for tp, broker_id in replicas:
+        noted = step.run.asked_before_removal.get(broker_id, {}).get(tp)
+        if broker_id in sent and noted != sent[broker_id]:
+            return f"{tp} is taken from broker {broker_id} behind {sent[broker_id]}, not {noted}"
+    return None

@@ -215,21 +215,27 @@ def resign(shards: Shards[Any], tp: TopicPartition) -> Generator[None, None, Bro
 def partitions_deleted(
     relay: CoordinatorRelay, tps: Sequence[TopicPartition]
 ) -> Generator[None, None, Broken]:
-    """Offsets of partitions that are no more are forgotten, in the log, too."""
+    """Offsets of partitions that are no more are forgotten, in the log and in transactions, too."""
     loaded = [each for each in relay._groups().hosts() if each.is_loaded]  # noqa: SLF001 -- as above
-    had = [any(_committed_in(each.shard, tps)) for each in loaded]
+    had = [any(_has_offsets_in(each.shard, tps)) for each in loaded]
     yield
     for host, is_concerned in zip(loaded, had, strict=True):
-        is_left = host.is_loaded and any(_committed_in(host.shard, tps))
+        is_left = host.is_loaded and any(_has_offsets_in(host.shard, tps))
         is_written = bool(host._unwritten)  # noqa: SLF001 -- as above
         if is_left or (is_concerned and not is_written):
             return f"offsets in {tps} are there: {is_left}, tombstones: {is_written}"
     return None
 
 
-def _committed_in(shard: GroupShard, tps: Sequence[TopicPartition]) -> Generator[bool, None, None]:
-    for group_id in shard.offsets.group_ids():
-        yield not shard.offsets.committed(group_id).keys().isdisjoint(tps)
+def _has_offsets_in(
+    shard: GroupShard, tps: Sequence[TopicPartition]
+) -> Generator[bool, None, None]:
+    offsets = shard.offsets
+    for group_id in offsets.group_ids():
+        yield not offsets.committed(group_id).keys().isdisjoint(tps)
+    for groups in offsets._pending.values():  # noqa: SLF001 -- as above
+        for pending in groups.values():
+            yield not pending.keys().isdisjoint(tps)
 
 
 # Transactions.

@@ -168,6 +168,20 @@ def test_offsets_of_deleted_partitions_go_from_every_group():
     assert list(shard.partitions_deleted([TP])) == []
 
 
+def test_offsets_of_deleted_partitions_go_from_open_transactions_too():
+    shard, loaded = shard_with(), shard_with()
+    producer = TransactionProducer(9, 0)
+    records = commit(shard, NewOffset(TP, 6), NewOffset(OTHER, 7), producer=producer).records
+    for key, value in records:
+        loaded.replay(key, value, producer_id=9)
+    (decided,) = shard.partitions_deleted([TP])
+    assert list(decided.records) == [(offset_key("g", TP), None)]
+    loaded.replay(*decided.records[0])
+    for each in (shard, loaded):
+        each.replay_end(9, is_commit=True)
+        assert list(each.offsets.committed("g")) == [OTHER]
+
+
 def test_all_offsets_of_a_topic_are_told_one_after_the_other():
     shard = shard_with()
     pays = TopicPartition("pays", 0)

@@ -24,6 +24,7 @@ from tests.simulation.contracts.controller.controlled import Act, Case, Wrong, t
 from tests.simulation.contracts.wrong_rules import answers
 
 TAKE, EXPIRE, LEARN = "hearing.take", "hearing.expire", "catch_up.learn"
+BEGIN: Final = "catch_up.begin_epoch_above"
 TOPICS: Final = [reported("orders", led(1, (6, 9), (1,)))]
 
 
@@ -133,6 +134,18 @@ def followers_are_told() -> Act:
     return lambda: beats(cluster, 1, said)
 
 
+def counts_one(right: Wrong, step: Step, newer: Mapping[int, JournalReport]) -> int:
+    right(step, newer)
+    return 1
+
+
+def gives_them_again(right: Wrong, step: Step, newer: Mapping[int, JournalReport]) -> int:
+    before = step.state.next_broker_epoch
+    lost = right(step, newer)
+    step.state.next_broker_epoch = before
+    return lost
+
+
 def takes_all_into_the_isr(
     right: Wrong, step: Step, reports: Mapping[int, JournalReport], lost: int
 ) -> object:
@@ -171,6 +184,8 @@ CASES: Final[list[Case]] = [
     (TAKE, partial(asks_for_nothing, hearing.take), one_knows_more),
     (EXPIRE, answers([]), nobody_is_heard_in_time),
     (EXPIRE, partial(waits_no_session, hearing.expire), somebody_is_late),
+    (BEGIN, partial(counts_one, catch_up.begin_epoch_above), all_replicas_are_told),
+    (BEGIN, partial(gives_them_again, catch_up.begin_epoch_above), all_replicas_are_told),
     (LEARN, answers([]), all_replicas_are_told),
     (LEARN, partial(goes_on_as_they_know, catch_up.learn), all_replicas_are_told),
     (LEARN, partial(has_it_deleted, catch_up.learn), all_replicas_are_told),

@@ -49,6 +49,12 @@ async def deleted(lab: Lab) -> None:
     CoordinatorRelay(lambda: lab[1].groups).partitions_deleted([ORDERS])
 
 
+async def deleted_in_a_transaction(lab: Lab) -> None:
+    (host,) = lab[1].groups.hosts()
+    host.shard.offsets.put("g", {ORDERS: Committed(5, 0, "", 0)}, producer_id=7)
+    CoordinatorRelay(lambda: lab[1].groups).partitions_deleted([ORDERS])
+
+
 async def led_again(lab: Lab) -> None:
     (host,) = lab[1].groups.hosts()
     host._failed = True
@@ -231,6 +237,7 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("ShardHost.begin", answers(None), story(led_again)),
     ("Shards.resign", answers(None), story(resigned)),
     ("CoordinatorRelay.partitions_deleted", answers(None), story(deleted)),
+    ("CoordinatorRelay.partitions_deleted", answers(None), story(deleted_in_a_transaction)),
 ]
 
 
