@@ -55,6 +55,25 @@ async def test_a_turn_ends_when_its_move_is_cancelled() -> None:
     assert said == ["b begins", "b ends"]
 
 
+def test_a_loop_that_ends_in_the_middle_of_a_turn_says_nothing() -> None:
+    """It closes generators; a move that is cancelled after that ended with a RuntimeError."""
+    said = list[object]()
+
+    async def end() -> BaseException | None:
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(lambda _, context: said.append(context["message"]))
+        held = loop.create_task(_hold(MoveTurns(idle)))
+        await asyncio.sleep(0)
+        await loop.shutdown_asyncgens()
+        held.cancel()
+        (ended,) = await asyncio.gather(held, return_exceptions=True)
+        return ended
+
+    with asyncio.Runner() as runner:
+        assert isinstance(runner.run(end()), asyncio.CancelledError)
+    assert not said
+
+
 async def _hold(turns: MoveTurns) -> None:
     async with turns.of("/d1", "/d2"):
         await asyncio.Event().wait()
