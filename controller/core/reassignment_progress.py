@@ -14,7 +14,7 @@ from controller.core.effects import ReassignmentReport
 from controller.core.reassignment_records import AssignmentChanged
 from controller.core.reassignment_rules import Assignment, assignment_of
 from controller.core.step import Step
-from controller.core.throttles import listed
+from controller.core.throttles import ThrottledLists
 from protocol.configs.names import FOLLOWER_RATE, FOLLOWER_REPLICAS, LEADER_RATE, LEADER_REPLICAS
 from protocol.configs.types import ALL_BROKERS, LONG_MAX
 from protocol.ids import NO_LEADER, TopicPartition
@@ -59,11 +59,11 @@ def _sample(step: Step) -> None:
 
 
 class _Teller:
-    """Tells of several partitions in one step; the lists of a topic are read once."""
+    """Tells of several partitions in one step."""
 
     def __init__(self, step: Step) -> None:
         self._step = step
-        self._listed: dict[tuple[str, str], frozenset[str]] = {}
+        self._lists = ThrottledLists(step)
 
     def begin(self, tp: TopicPartition, assignment: Assignment) -> None:
         """Tell that it is under way."""
@@ -105,10 +105,8 @@ class _Teller:
         return min((rate for rate in rates if rate < LONG_MAX), default=NO_THROTTLE)
 
     def _is_throttled(self, tp: TopicPartition, broker_id: int, name: str) -> bool:
-        key = tp.topic, name
-        if key not in self._listed:
-            self._listed[key] = frozenset(listed(self._step, *key))
-        return not self._listed[key].isdisjoint(("*", f"{tp.partition}:{broker_id}"))
+        entries = self._lists.entries(tp.topic, name)
+        return not entries.isdisjoint(("*", f"{tp.partition}:{broker_id}"))
 
 
 def _end_of(before: Assignment, now: Assignment) -> ReassignmentState:

@@ -28,16 +28,42 @@ from protocol.configs.names import (
 from protocol.ids import TopicPartition
 
 
+class ThrottledLists:
+    """The lists of topics' throttled replicas, as they are now; each is read once."""
+
+    def __init__(self, step: Step) -> None:
+        self._step = step
+        self._read: dict[tuple[str, str], frozenset[str]] = {}
+        self._partitions: dict[tuple[str, str], frozenset[str]] = {}
+
+    def entries(self, topic: str, config: str) -> frozenset[str]:
+        """Return the entries of a list."""
+        key = topic, config
+        if key not in self._read:
+            text = self._step.state.topics[topic].configs.get(config, "")
+            self._read[key] = frozenset(entry.strip() for entry in text.split(","))
+        return self._read[key]
+
+    def partitions(self, topic: str, config: str) -> frozenset[str]:
+        """Return the numbers of the partitions of which a list has any replica, as written."""
+        key = topic, config
+        if key not in self._partitions:
+            named = (each.partition(":") for each in self.entries(topic, config))
+            self._partitions[key] = frozenset(number for number, colon, _ in named if colon)
+        return self._partitions[key]
+
+
 def claim(step: Step, wanted: Mapping[TopicPartition, Assignment]) -> None:
     """Find out which throttles are for these reassignments, before they begin."""
-    if not any(_is_throttled(step, tp, assignment) for tp, assignment in wanted.items()):
+    lists = ThrottledLists(step)
+    if not any(_is_throttled(step, lists, *each) for each in wanted.items()):
         return
     under_way = {tp: assignment_of(step.state.partition(tp)) for tp in step.state.reassigning}
     named = [
         (tp, assignment)
         for tp, assignment in {**under_way, **wanted}.items()
         if any(
-            f"{tp.partition}:{broker_id}" in listed(step, tp.topic, config)
+            f"{tp.partition}:{broker_id}" in lists.entries(tp.topic, config)
             for broker_id in assignment.replicas
             for config in THROTTLED_REPLICAS
         )
@@ -64,27 +90,24 @@ def release_when_over(step: Step) -> None:
         return
     for broker_id in brokers:
         change_broker_configs(step, str(broker_id), dict.fromkeys(THROTTLED_RATES))
+    lists = ThrottledLists(step)
     for name in topics:
-        lists = (c for c in THROTTLED_REPLICAS if "*" not in listed(step, name, c))
-        change_topic_configs(step, name, dict.fromkeys(lists))
+        claimed = [c for c in THROTTLED_REPLICAS if "*" not in lists.entries(name, c)]
+        change_topic_configs(step, name, dict.fromkeys(claimed))
 
 
-def listed(step: Step, topic: str, config: str) -> list[str]:
-    """Return the entries of a topic's list of throttled replicas."""
-    text = step.state.topics[topic].configs.get(config, "")
-    return [entry.strip() for entry in text.split(",")]
-
-
-def _is_throttled(step: Step, tp: TopicPartition, assignment: Assignment) -> bool:
+def _is_throttled(
+    step: Step, lists: ThrottledLists, tp: TopicPartition, assignment: Assignment
+) -> bool:
     """Tell whether the lists are those of somebody who throttles this reassignment."""
-    followers = listed(step, tp.topic, FOLLOWER_REPLICAS)
+    followers = lists.entries(tp.topic, FOLLOWER_REPLICAS)
     if assignment.adding:
         return any(f"{tp.partition}:{broker_id}" in followers for broker_id in assignment.adding)
-    if FOLLOWER_REPLICAS not in step.state.topics[tp.topic].configs or any(
-        entry == "*" or entry.startswith(f"{tp.partition}:") for entry in followers
-    ):
+    named = lists.partitions(tp.topic, FOLLOWER_REPLICAS)
+    is_set = FOLLOWER_REPLICAS in step.state.topics[tp.topic].configs
+    if not is_set or "*" in followers or str(tp.partition) in named:
         return False
-    leaders = listed(step, tp.topic, LEADER_REPLICAS)
+    leaders = lists.entries(tp.topic, LEADER_REPLICAS)
     return all(f"{tp.partition}:{broker_id}" in leaders for broker_id in assignment.replicas)
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
 from controller.core.reassignment_records import ThrottlesClaimed
-from controller.core.throttles import claim
+from controller.core.reassignment_rules import Assignment
+from controller.core.step import Step
+from controller.core.throttles import ThrottledLists, claim
 from protocol.configs.names import FOLLOWER_REPLICAS, LEADER_REPLICAS, THROTTLED_RATES
 from tests.controller.core.altering import BROKER, DELETE, SET, TOPIC, alter
 from tests.controller.core.cluster import Cluster, settings, three_brokers, tp
@@ -288,3 +292,39 @@ def test_kafkas_way_can_be_chosen() -> None:
     assert lists_of(cluster) == {LEADER_REPLICAS: "0:1,0:2", FOLLOWER_REPLICAS: "0:3"}
     assert throttled_brokers(cluster) == ["1", "2", "3"]
     assert cluster.state.throttled_topics == {}
+
+
+def entries(chance: Random, brokers: int) -> str:
+    """Return some list of throttled replicas of t-0 to t-3, with what else people write."""
+    drawn = [f" {chance.randrange(4)}:{chance.randrange(1, brokers + 1)}" for _ in range(5)]
+    odd = chance.sample(["*", "0:", "1", "", ":2", "10:1"], k=chance.choice([0, 0, 1]))
+    return ",".join([*drawn[: chance.randrange(6)], *odd])
+
+
+def test_lists_that_anybody_may_write_are_claimed_as_promised() -> None:
+    """The promise of ``claim``, which holds beside these tests, reads every list anew."""
+    chance, outcomes = Random(7), dict[bool, None]()
+    added, same = Assignment((3, 1, 2), (3,), (2,)), Assignment((2, 1))
+    for _ in range(300):
+        cluster = three_brokers()
+        cluster.create("t", *[[1, 2]] * 4)
+        configs = cluster.state.topics["t"].configs
+        configs[LEADER_REPLICAS] = entries(chance, 3)
+        if chance.random() < 0.7:
+            configs[FOLLOWER_REPLICAS] = entries(chance, 3)
+        wanted = {tp(f"t-{n}"): chance.choice([added, same]) for n in range(4)}
+        step = Step(cluster.state, cluster.machine.run, cluster.config, Random(0), 0)
+        claim(step, wanted)
+        outcomes[bool(step.records)] = None
+    assert len(outcomes) == 2
+
+
+def test_each_list_is_read_once_for_any_number_of_partitions() -> None:
+    cluster = throttled_cluster()
+    step = Step(cluster.state, cluster.machine.run, cluster.config, Random(0), 0)
+    lists = ThrottledLists(step)
+    assert lists.entries("t", LEADER_REPLICAS) == {"0:1", "0:2"}
+    assert lists.entries("t", LEADER_REPLICAS) is lists.entries("t", LEADER_REPLICAS)
+    assert lists.partitions("t", LEADER_REPLICAS) == {"0"}
+    assert lists.partitions("t", LEADER_REPLICAS) is lists.partitions("t", LEADER_REPLICAS)
+    assert lists.entries("other", LEADER_REPLICAS) == {""}
