@@ -134,8 +134,9 @@ def _outcomes(programs: Sequence[Program], *, quick: bool) -> Generator[Outcome]
                 continue
             if whole is not None:
                 yield _told(_run(program, command, program.items, whole, root, WHOLE))
-            with running_lab(root / f"broken-{number}", SHAPE) as broken:
-                yield _told(_run(program, command, program.items, broken, root, FAILING))
+            if program.outlives_disks:
+                with running_lab(root / f"broken-{number}", SHAPE) as broken:
+                    yield _told(_run(program, command, program.items, broken, root, FAILING))
             items = program.quick_coordinated if quick else program.coordinated
             yield from _coordinated(program, command, items, root)
 

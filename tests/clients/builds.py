@@ -61,6 +61,7 @@ def node_program(name: str, build_dir: Path) -> list[str]:
     is_fetched = modules.is_dir() and (copy / lock).read_bytes() == (source / lock).read_bytes()
     ignored = shutil.ignore_patterns("node_modules")
     shutil.copytree(source, copy, dirs_exist_ok=True, ignore=ignored)
+    shutil.copy(FOLDER / "js" / "ledger.js", copy)
     if not is_fetched:
         build(npm, "ci", "--no-audit", "--no-fund", folder=copy)
     return [node, str(copy / "main.js")]

@@ -21,13 +21,14 @@ PRODUCE: Final = "produce"
 AT_LEAST_ONCE: Final = "produce at least once"
 GROUP: Final = "group"
 TRANSACTIONS: Final = "transactions"
+COMMITTED: Final = "transactions, none aborted"
 STREAMS: Final = "streams"
 CONSUMER_GROUP: Final = "kip-848 group"
 COOPERATIVE: Final = "cooperative group"
 BATCH: Final = "batch"
 STREAMING: Final = "streaming"
 SINK: Final = "sink"
-COORDINATED: Final = (GROUP, CONSUMER_GROUP, COOPERATIVE, TRANSACTIONS, STREAMS)
+COORDINATED: Final = (GROUP, CONSUMER_GROUP, COOPERATIVE, TRANSACTIONS, COMMITTED, STREAMS)
 FOUR: Final = (ADMIN, PRODUCE, GROUP, TRANSACTIONS)
 MEANINGS: Final = {
     ADMIN: "creates a topic, changes, describes and deletes it",
@@ -39,6 +40,7 @@ MEANINGS: Final = {
     COOPERATIVE: "three members join one after the other by the cooperative-sticky assignor, one "
     "leaves: no partition is taken from a member that keeps it",
     TRANSACTIONS: "consume, transform, produce; each third transaction aborted: every record once",
+    COMMITTED: "consume, transform, produce: every record once",
     STREAMS: "Kafka Streams counts words with exactly_once_v2, through a repartition topic and a "
     "changelog: every count of every word once, in order",
     BATCH: "reads whole topics, also while they are written: every record once, in order",
@@ -61,13 +63,15 @@ class Program:
     items: tuple[str, ...] = FOUR
     is_quick: bool = True
     """Whether it takes a minute at most, and is run with ``--quick`` too."""
+    outlives_disks: bool = True
+    """Whether the client looks for who leads or coordinates now: without it no disk fails."""
     quick_coordinated: tuple[str, ...] = ()
     """Which items are run with ``--quick`` while disks of coordinators fail."""
 
     @property
     def coordinated(self) -> tuple[str, ...]:
         """Its items that have a coordinator."""
-        return tuple(item for item in self.items if item in COORDINATED)
+        return tuple(item for item in self.items if item in COORDINATED and self.outlives_disks)
 
 
 _GROUPS: Final = (CONSUMER_GROUP, COOPERATIVE)
@@ -76,6 +80,13 @@ PROGRAMS: Final = (
     Program("sarama", partial(go_program, "sarama")),
     Program("kafka-go", partial(go_program, "segmentio"), (ADMIN, AT_LEAST_ONCE, GROUP)),
     Program("kafkajs", partial(node_program, "kafkajs")),
+    Program(
+        "platformatic kafka",
+        partial(node_program, "platformatic"),
+        (ADMIN, PRODUCE, GROUP, COMMITTED),
+        is_quick=False,
+        outlives_disks=False,
+    ),
     Program("Java", partial(java_program, "4.3.1"), (*FOUR, *_GROUPS, STREAMS)),
     Program("Java before 4", partial(java_program, "3.9.2"), (*FOUR, *_GROUPS, STREAMS)),
     Program(
@@ -100,6 +111,12 @@ NOTES: Final = (
     "looks for no new leader until its metadata are as old as `metadataMaxAge`, 5 minutes unless "
     "it is told otherwise (`STALE_METADATA_ERRORS` in its consumerGroup.js), nor does it tell its "
     "group meanwhile that it lives. Here it is 1 s.",
+    "platformatic kafka is @platformatic/kafka. It repeats what was refused at the broker that "
+    "refused it: KAFKA_STORAGE_ERROR of a leader or NOT_COORDINATOR have it look for no other one "
+    "(`kPerformWithRetry` in its base.js), so no disk fails while it runs. A consumer that reads "
+    "committed records is given those of aborted transactions, too, when one answer has more than "
+    "one of a producer, or has not got the marker yet (`#filterUncommittedMessages` in its "
+    "consumer.js). Both are so on any cluster.",
     "aiokafka 0.14 asks by OffsetFetch v3 and looks for errors in partitions alone: what an answer "
     "has at its top, as COORDINATOR_LOAD_IN_PROGRESS, it takes for no committed offset, and its "
     "consumer goes on by `auto_offset_reset`, on any cluster "

@@ -1,7 +1,7 @@
 "use strict";
 
 // Numbered records per key, and what was read held against what was written; the same rules as in
-// ../../go/ledger.
+// ../go/ledger.
 
 const readline = require("node:readline");
 
