@@ -107,10 +107,13 @@ async def test_a_case_that_could_not_be_carried_out_is_tried_once_more() -> None
     assert [seen[each.name] for each in chosen] == [NOTHING, "not made", NOTHING]
 
 
-async def test_a_case_with_an_answer_that_timed_out_is_tried_once_more() -> None:
-    """The lost request was answered for the broker that sent it (seed 146)."""
+@pytest.mark.parametrize("code", [7, 69])
+async def test_a_case_with_an_answer_that_may_be_of_the_moment_is_tried_once_more(
+    code: int,
+) -> None:
+    """The lost request was answered for who sent it (seed 146); a group had gone (920066)."""
     (variant,) = EVERY_VARIANT[:1]
-    late: CaseSeen = [{"came": [{"body": {"topics": [{"errorCode": 7}]}}]}]
+    late: CaseSeen = [{"came": [{"body": {"topics": [{"errorCode": code}]}}]}]
     answers = [late, NOTHING]
 
     def new_trial(_: str) -> Observe:
