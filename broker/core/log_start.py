@@ -40,14 +40,17 @@ def new_log_start(partition: Partition, offset: int, *, cleanup_policy: Collecti
 
 
 def low_watermark(partition: Partition, future_log_start: int | None) -> int:
-    """Return the smallest log start offset of this leader, its live followers and a future log.
+    """Return the smallest log start offset of this leader, its followers and a future log.
 
-    -1 while a live follower has not fetched from this leader yet.
+    Of followers those count that live, and those of the Isr also while they do not: one of these
+    may lead next without having heard of anything. -1 while one that counts has not fetched from
+    this leader yet.
     """
+    members = partition.isr.maximal
     starts = [
         follower.log_start_offset
         for replica, follower in partition.followers.items()
-        if partition.is_alive(replica)
+        if replica in members or partition.is_alive(replica)
     ]
     if future_log_start is not None:
         starts.append(future_log_start)

@@ -150,7 +150,7 @@ class Replica:
 
     @property
     def low_watermark(self) -> int:
-        """The smallest log start offset of all live replicas, as their leader knows it.
+        """The smallest log start offset of all that count, as their leader knows it.
 
         Its own counts once the checkpoint has it.
         """
@@ -174,7 +174,7 @@ class Replica:
                 self.tell_log_start()
 
     def on_log_start(self) -> None:
-        """A log start offset rose here or on a follower: settle what waits for the smallest one."""
+        """The smallest log start offset may have risen: settle what waits for it."""
         if len(self.deleted):
             self.deleted.reached(self.low_watermark, ErrorCode.NONE)
 

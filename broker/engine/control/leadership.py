@@ -256,6 +256,7 @@ class Leadership:
         led = partition.become_leader(decision.state, now_ms=self.state.now_ms())
         replica.log.write_epochs(led)
         replica.on_high_watermark()
+        replica.on_log_start()
         replica.followers.wake()
 
     def _follow(self, replica: Replica, decision: LeaderAndIsrDecision) -> None:

@@ -44,6 +44,10 @@ class LedReplica(Protocol):
         """The high watermark rose."""
         ...
 
+    def on_log_start(self) -> None:
+        """The smallest log start offset may have risen."""
+        ...
+
 
 class ReporterPorts(NamedTuple):
     """What the reporter needs of the engine."""
@@ -172,6 +176,7 @@ class IsrReporter:
             lag_time_max_ms=self._ports.lag_time_max_ms(),
         )
         if outcome is IsrAnswer.COMMITTED:
+            sent.replica.on_log_start()
             self._ports.isr_changed(sent.replica.tp, before, list(answer.isr))
         if rose:
             sent.replica.on_high_watermark()

@@ -64,7 +64,7 @@ def begin(
     delayed: DelayedProduce,
     index: int,
 ) -> Generator[None, int, Broken]:
-    """A deletion is answered once all live replicas have it, and waited for until then."""
+    """A deletion is answered once all that may lead have it, and waited for until then."""
     replica = deletions._state.hosted.online_replica(tp)  # noqa: SLF001 -- nothing public has it
     wanted = replica.partition.high_watermark if replica and offset < 0 else offset
     yield
@@ -78,7 +78,7 @@ def begin(
 
 @of_method(Leadership, "_look_at_high_watermarks")
 def look_at_high_watermarks(leadership: Leadership) -> Generator[None, None, Broken]:
-    """When a broker is gone nobody waits for it any more."""
+    """When a broker is gone nobody waits for it any more, but for a member of the Isr."""
     yield
     for _, replica in leadership.state.hosted.iterate_online():
         if broken := deletions_overdue(replica):

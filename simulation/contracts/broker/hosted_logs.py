@@ -21,6 +21,7 @@ from protocol.errors import ErrorCode
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader
 from simulation.contracts.contract import Broken, of_method
+from simulation.contracts.logs.retention import followers_starts
 
 Log: TypeAlias = "HostedLog[Any]"
 """Any: a current log's positions are its partition, a future one's are not."""
@@ -141,7 +142,7 @@ def on_high_watermark(replica: Replica) -> Generator[None, None, Broken]:
 
 
 def deletions_overdue(replica: Replica) -> Broken:
-    """Say who waits for a deletion that all replicas have, or whose broker is gone."""
+    """Say who waits for a deletion that all that may lead have."""
     first = _first(replica.deleted)
     is_late = first is not None and first <= replica.low_watermark
     return f"{replica.tp} begins at {first} everywhere, which is waited for" if is_late else None
@@ -149,22 +150,19 @@ def deletions_overdue(replica: Replica) -> Broken:
 
 @of_method(Replica, "on_log_start")
 def on_log_start(replica: Replica) -> Generator[None, None, Broken]:
-    """Nobody waits for a deletion that all live replicas have."""
+    """Nobody waits for a deletion that all that may lead have."""
     yield
     return deletions_overdue(replica)
 
 
 @of_method(Replica, "low_watermark")
 def low_watermark(replica: Replica) -> Generator[None, int, Broken]:
-    """A deletion is told when it is written down here, and all live replicas have it."""
+    """A deletion is told when it is written down here, and all that may lead have it."""
     lowest = yield
     partition = replica.partition
-    starts = [partition.log_start_offset]
+    starts = [partition.log_start_offset, *followers_starts(partition).values()]
     if replica.log_start_write is not None:
         starts.append(replica.kept_log_start)
-    for broker, follower in sorted(partition.followers.items()):
-        if partition.is_alive(broker):
-            starts.append(follower.log_start_offset)
     if replica.future is not None and replica.future.log is not None:
         starts.append(replica.future.log.files.log_start_offset)
     return None if lowest == min(starts) else f"{lowest}, not {min(starts)} of {starts}"

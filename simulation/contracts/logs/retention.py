@@ -14,6 +14,7 @@ from broker.core.partition import Partition
 from broker.core.retention import Expired, RetainedSegment, RetentionLimits
 from broker.storage.segment import Segment
 from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import BrokerId
 from protocol.topic_names import INTERNAL_TOPICS
 from simulation.contracts.contract import Broken, of_function
 
@@ -124,19 +125,26 @@ def new_log_start(
     return None if is_same else "it changes the partition"
 
 
+def followers_starts(partition: Partition) -> dict[BrokerId, int]:
+    """Return where the logs of followers begin that live, or that may lead when they do."""
+    proposed = partition.isr.proposed or ()
+    return {
+        broker: follower.log_start_offset
+        for broker, follower in sorted(partition.followers.items())
+        if partition.is_alive(broker) or broker in (*partition.isr.isr, *proposed)
+    }
+
+
 @of_function(log_start.low_watermark)
 def low_watermark(
     partition: Partition, future_log_start: int | None
 ) -> Generator[None, int, Broken]:
-    """The low watermark is where all live replicas and a future log have nothing before.
+    """The low watermark is where all that may lead and a future log have nothing before.
 
     Who has not fetched yet has told nothing: -1.
     """
     lowest = yield
-    starts = {partition.broker_id: partition.log_start_offset}
-    for replica, follower in partition.followers.items():
-        if partition.is_alive(replica):
-            starts[replica] = follower.log_start_offset
+    starts = {partition.broker_id: partition.log_start_offset} | followers_starts(partition)
     known = [*starts.values(), *([] if future_log_start is None else [future_log_start])]
     if lowest not in known or any(start < lowest for start in known):
         return f"{lowest} of {starts}, future log {future_log_start}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.isr import FollowerState
+from broker.core.isr import FollowerState, IsrState
 from broker.core.log_start import low_watermark, new_log_start
 from broker.core.partition import Partition
 from protocol.errors import ErrorCode, KafkaError
@@ -60,6 +60,18 @@ def test_the_low_watermark_is_that_of_the_last_live_replica() -> None:
     partition.followers = {BrokerId(2): follower(10), BrokerId(3): follower(0)}
     assert low_watermark(partition, None) == 10
     assert low_watermark(partition, 5) == 5
+
+
+def test_a_dead_follower_holds_the_low_watermark_back_for_as_long_as_it_is_in_the_isr() -> None:
+    """It may lead next: a new controller tells who is dead before it tells who leads (925350)."""
+    partition = leader(alive=(1, 2))
+    partition.followers = {BrokerId(2): follower(20), BrokerId(3): follower(10)}
+    partition.isr = IsrState((BrokerId(1), BrokerId(2), BrokerId(3)), 0)
+    assert low_watermark(partition, None) == 10
+    partition.isr = IsrState((BrokerId(1), BrokerId(2)), 1)
+    assert low_watermark(partition, None) == 20
+    partition.isr = partition.isr.expand(BrokerId(3))
+    assert low_watermark(partition, None) == 10
 
 
 def test_a_live_follower_that_never_fetched_holds_the_low_watermark_back() -> None:

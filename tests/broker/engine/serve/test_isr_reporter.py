@@ -31,6 +31,7 @@ class Led:
         self.topic_id = TOPIC_ID
         self.partition = Partition(self.tp, BrokerId(1))
         self.raised = 0
+        self.looked = 0
         self.lead(0)
 
     def lead(self, leader_epoch: int) -> None:
@@ -58,6 +59,9 @@ class Led:
 
     def on_high_watermark(self) -> None:
         self.raised += 1
+
+    def on_log_start(self) -> None:
+        self.looked += 1
 
 
 class Controller:
@@ -139,6 +143,7 @@ async def test_a_granted_change_is_taken_over_and_told(running: Running) -> None
     assert led.partition.isr.isr == (1, 2)
     assert led.partition.isr.partition_epoch == 1
     assert running.changes == [(led.tp, [1], [1, 2])]
+    assert led.looked == 1, "who waits for a deletion may wait no longer"
     (request,) = running.controller.requests
     assert (request.broker_id, request.broker_epoch) == (1, 77)
     (row,) = request.topics[0].partitions
