@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeAlias
 
 from broker.core.leader_epochs import EpochEntry, LeaderEpochs
+from protocol.ids import NO_EPOCH
 from protocol.records.batch import BatchHeader
 
 EpochsToWrite: TypeAlias = "list[EpochEntry] | None"
@@ -61,6 +62,11 @@ class LogPositions:
     def is_settled(self) -> bool:
         """Whether no append is on its way to the disk."""
         return self.next_offset == self.log_end_offset
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether nobody ever appended anything, nor led or followed a leader of any epoch."""
+        return self.next_offset == 0 and self.epochs.latest == NO_EPOCH
 
     def assign_offsets(self, end_offset: int) -> None:
         """Note that an append up to ``end_offset`` is on its way to the disk."""

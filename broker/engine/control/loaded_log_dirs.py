@@ -18,7 +18,7 @@ from broker.engine.log.deletions import Deletions
 from broker.engine.log.logs import Logs
 from broker.engine.move.moves import Moves
 from broker.engine.state import EngineState
-from broker.storage.layout import stray_dir_name
+from broker.storage.layout import delete_dir_name, stray_dir_name
 from broker.storage.log_dir import LogDir
 from broker.storage.recovery import LoadedLog, LoadedLogDir
 from protocol.ids import ZERO_UUID, TopicPartition, listed
@@ -172,11 +172,20 @@ class LoadedLogDirs:
         return hosted.view(tp).state is HostedState.ABSENT and hosted.idle_replica(tp) is None
 
     def _set_aside(self, log_dir: LogDir, found: LoadedLog) -> None:
-        """Rename a log that is nobody's; the next start leaves it alone."""
-        name = stray_dir_name(found.topic_partition, self._state.unique())
+        """Rename a log that is nobody's; the next start leaves it alone, or removes an empty one.
+
+        That was made just as its log dir failed.
+        """
+        tp, unique = found.topic_partition, self._state.unique()
+        is_empty = found.log.log_end_offset == 0 and not found.leader_epochs
+        name = delete_dir_name(tp, unique) if is_empty else stray_dir_name(tp, unique)
         logger.warning("%s/%s -> %s: it is no replica's", log_dir.path, found.log.name, name)
         log_dir.queue.submit_quietly("set stray aside", partial(found.log.rename, name))
-        self._deletions.on_gone(log_dir.path, found.topic_partition)
+        if is_empty:
+            delay_ms = self._state.config.log_segment_delete_delay_ms
+            self._deletions.renamed(tp, found.log, log_dir.queue, delay_ms)
+        else:
+            self._deletions.on_gone(log_dir.path, tp)
 
     def _schedule_deletions(self, log_dir: LogDir, found: LoadedLogDir) -> None:
         delay_ms = self._state.config.log_segment_delete_delay_ms

@@ -6,7 +6,9 @@ The decisions are in `broker.core.control_rules`. Source: ReplicaManager.scala s
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 
 from broker.core.control_rules import (
@@ -31,6 +33,7 @@ from protocol.messages.control import (
     StopReplicaResponse,
 )
 
+logger = logging.getLogger(__name__)
 _Aside = Callable[[TopicPartition, HostedLog[LogPositions], Replica | None], asyncio.Future[None]]
 """Gives a log another name; the future ends when it has it."""
 
@@ -82,6 +85,21 @@ class Stopping:
         Call it in the control turn. What fails is Offline.
         """
         await self._carry_out(decisions, self._keep_as_stray)
+
+    def remove_empty_nobodys(self) -> None:
+        """Remove logs found on disk that never held anything and whose partition is not here.
+
+        Call it after an UpdateMetadata. They were made just as their log dir failed, their replica
+        went to another one and was deleted: no LeaderAndIsr and no StopReplica will ever name them.
+        """
+        state = self._state
+        for tp, idle in list(state.hosted.iterate_idle()):
+            if state.metadata.is_replica(tp, state.broker_id) or not idle.positions.is_untouched:
+                continue
+            with suppress(LogDirFailed):
+                self._set_aside(tp, idle, None)
+                state.hosted.remove(tp, any_unread=state.log_dir_states.any_unread)
+                logger.warning("empty log of %s removed: no replica of it is here", tp)
 
     async def _carry_out(
         self, decisions: Sequence[StopReplicaDecision], aside: _Aside

@@ -27,6 +27,16 @@ def test_a_found_high_watermark_lies_within_the_log(told: int, taken: int) -> No
     assert positions(high_watermark=told).high_watermark == taken
 
 
+def test_a_log_is_untouched_until_an_append_or_a_leader_epoch() -> None:
+    assert LogPositions().is_untouched
+    appended, led = LogPositions(), LogPositions()
+    appended.assign_offsets(1)
+    led.epochs.assign(3, 0)
+    assert not appended.is_untouched
+    assert not led.is_untouched
+    assert not positions(end=20).is_untouched
+
+
 def test_appends_on_their_way_count_for_the_next_one_only() -> None:
     log = positions()
     log.assign_offsets(110)

@@ -211,7 +211,7 @@ async def test_a_future_log_whose_partition_was_deleted_meanwhile_is_set_aside(a
     await node.bring_back(path, ReturnRule())
 
     await node.log_dirs[path].queue.submit("wait", lambda: None)
-    assert [name.rpartition("-")[2] for name in names(node, path)] == ["stray"]
+    assert [name.rpartition("-")[2] for name in names(node, path)] == ["delete"]
     assert node.state.orphan_future_logs == {}
 
 
@@ -232,7 +232,7 @@ async def test_of_two_future_logs_the_one_that_was_not_away_is_gone_on_with(
     await node.bring_back(first, ReturnRule())
 
     await node.log_dirs[first].queue.submit("wait", lambda: None)
-    assert [name.rpartition("-")[2] for name in names(node, first)] == ["stray"]
+    assert [name.rpartition("-")[2] for name in names(node, first)] == ["delete"]
     assert node.state.orphan_future_logs[ORDERS].dir.path == second
 
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 import pytest
 
 from broker.core.hosted import ReturnRule
+from broker.storage.layout import render_partition_metadata
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import StopReplicaRequest
 from tests.broker.engine.lab import Lab
-from tests.broker.engine.messages import BROKER_EPOCH, ORDERS, Led, leader_and_isr
+from tests.broker.engine.messages import (
+    BROKER_EPOCH,
+    ORDERS,
+    Led,
+    leader_and_isr,
+    topic_id_of,
+)
 
 STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -79,6 +86,30 @@ async def test_an_older_log_of_one_deleted_before_it_was_named_is_nobodys(alone:
     node.memory[path].make_dir(str(ORDERS))
     node.memory[path].write_file(f"{ORDERS}/partition.metadata", b"")
     assert (await node.bring_back(path, ReturnRule())).strays == (ORDERS,)
+
+
+@pytest.mark.parametrize(
+    ("is_named", "is_written", "is_kept"),
+    [(False, False, False), (True, False, True), (False, True, True)],
+)
+async def test_an_empty_log_of_a_partition_that_is_not_here_goes_with_the_first_metadata(
+    alone: Lab, is_named: bool, is_written: bool, is_kept: bool
+) -> None:
+    """It was made just as its log dir failed, and its replica was deleted on another one."""
+    path = alone[1].paths[0]
+    if is_written:
+        await alone.create(replicas=[1])
+        await alone[1].produce("a", acks=1)
+        path = await alone[1].dir_of() or ""
+    else:
+        metadata = render_partition_metadata(topic_id_of(ORDERS.topic))
+        alone[1].memory[path].make_dir(str(ORDERS))
+        alone[1].memory[path].write_file(f"{ORDERS}/partition.metadata", metadata)
+    alone.led = {ORDERS: Led([1], 1, [1])} if is_named else {}
+    node = await alone.restart(1)  # It is told what there is.
+    await node.log_dirs[path].queue.submit("wait", lambda: None)
+    assert (str(ORDERS) in node.memory[path].list_dir("")) is is_kept
+    assert (node.state.hosted.idle_replica(ORDERS) is not None) is is_kept
 
 
 @pytest.mark.scenario(81)
