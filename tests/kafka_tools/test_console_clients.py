@@ -1,9 +1,10 @@
-"""kafka-console-producer, -consumer, kafka-producer-perf-test: Kafka's own clients, by hand."""
+"""kafka-console-producer and -consumer, kafka-producer-perf-test and the like: clients by hand."""
 
 from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -157,3 +158,35 @@ def test_a_measured_load_arrives_whole(tools: KafkaTools, created: str, properti
     assert (printed.code, printed.err) == (0, "")
     assert re.fullmatch(r"5000 records sent, .* ms 99\.9th\.", printed.lines[-1])
     assert tools.run(f"kafka-get-offsets --topic {created}") == Printed(0, f"{created}:0:5000\n")
+
+
+@pytest.mark.parametrize("protocol", ["classic", "consumer"])
+def test_a_measured_reader_is_given_every_record(
+    tools: KafkaTools, created: str, tmp_path: Path, protocol: str
+):
+    produced(tools, created, "".join(f"{number}\n" for number in range(300)))
+    is_old = tools.release.startswith("3.")
+    count, configured = (
+        ("--messages", "--consumer.config") if is_old else ("--num-records", "--command-config")
+    )
+    configs = tmp_path / "consumer.properties"
+    configs.write_text(f"group.protocol={protocol}\n")
+    printed = tools.run(
+        f"kafka-consumer-perf-test --topic {created} {count} 300 --timeout 60000 --hide-header "
+        f"{configured} {configs}"
+    )
+    assert (printed.code, printed.err) == (0, "")
+    assert printed.lines[-1].split(", ")[4] == "300", "the column of records"
+
+
+def test_each_record_of_a_measured_latency_comes_back(tools: KafkaTools, created: str):
+    if tools.release.startswith("3."):
+        printed = tools.run_bare("kafka-e2e-latency", [tools.bootstrap, created, "20", "all", "10"])
+    else:
+        printed = tools.run(
+            f"kafka-e2e-latency --topic {created} --num-records 20 --producer-acks all "
+            "--record-size 10"
+        )
+    assert (printed.code, printed.err) == (0, "")
+    assert printed.lines[-2].startswith("Avg latency: ")
+    assert tools.run(f"kafka-get-offsets --topic {created}") == Printed(0, f"{created}:0:20\n")
