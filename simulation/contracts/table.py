@@ -88,7 +88,7 @@ from simulation.contracts.logs import (
     verifications,
     verifying,
 )
-from simulation.contracts.storage import durable, opened, reading, starting
+from simulation.contracts.storage import durable, opened, queues, reading, starting
 
 _MODULES: Final = (
     answering,
@@ -141,6 +141,7 @@ _MODULES: Final = (
     producer_ids,
     producer_memory,
     producers,
+    queues,
     reading,
     reassignments,
     rebalances,

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Generator
+from functools import partial
+from types import MethodType
 
 from broker.core.delayed import DelayedProduce
 from broker.core.leader_epochs import EpochEntry
@@ -20,7 +22,9 @@ from broker.core.log_positions import LogPositions
 from broker.core.retention import RetentionLimits
 from broker.engine.control.failures import Failures
 from broker.engine.control.leadership import Leadership
+from broker.engine.follow.fetcher import Fetcher
 from broker.engine.hosted_log import HostedLog
+from broker.engine.log.cleaning import Cleaner, _Target
 from broker.engine.log.deletions import Deletions
 from broker.engine.log.log_start_writes import LogStartWrites
 from broker.engine.log.retention import Retention
@@ -102,15 +106,32 @@ def end_of_write(
 def on_log_start_written(
     replica: Replica, written: asyncio.Future[bool]
 ) -> Generator[None, None, Broken]:
-    """A deletion counts when a power cut does not bring back what was deleted."""
+    """A deletion counts when a power cut does not bring back what was deleted.
+
+    Then a follower's leader is to hear of it: who deletes waits for all replicas.
+    """
     yield
     if replica.log_start_write is not None or replica.is_ended or not written.result():
         return None
     start = replica.partition.log_start_offset
     kept = kept_log_start(replica.log.dir.disk, replica.tp, replica.log.files)
-    if kept is None or kept >= start:
+    if kept is not None and kept < start:
+        return f"{replica.tp} begins at {start}, after a power cut at {kept}"
+    return _untold(replica)
+
+
+def _untold(replica: Replica) -> Broken:
+    """Say that the next fetch from the leader will not name a follower's log start."""
+    tell = replica.tell_log_start
+    method = tell.func if isinstance(tell, partial) else None
+    if not isinstance(method, MethodType) or not isinstance(fetcher := method.__self__, Fetcher):
         return None
-    return f"{replica.tp} begins at {start}, after a power cut at {kept}"
+    key = (replica.topic_id, replica.tp.partition)
+    named = (fetcher._told_again, fetcher._changed)  # noqa: SLF001 -- nothing public has it
+    is_fetched = key in fetcher._ready  # noqa: SLF001 -- as above
+    if not is_fetched or any(key in one for one in named):
+        return None
+    return f"{replica.tp} begins at {replica.partition.log_start_offset}, its leader is not told"
 
 
 @of_method(Replica, "log_start_rose")
@@ -201,6 +222,19 @@ def look(retention: Retention, replica: Replica) -> Generator[None, object, Brok
     is_paused = pauses.is_paused(replica.tp)
     yield
     return f"{replica.tp} is looked at while it moves" if is_paused else None
+
+
+@of_method(Cleaner, "_stands")
+def stands(cleaner: Cleaner, target: _Target) -> Generator[None, bool, Broken]:
+    """What is compacted is the log that was looked at, as it was then, and nobody copies it."""
+    may = yield
+    replica, log = target.replica, target.replica.log
+    if not may:
+        return None
+    is_same = log.files is target.files and log.is_still(target.token)
+    if replica.is_ended or not is_same or log.dir is not cleaner._log_dir:  # noqa: SLF001 -- as above
+        return f"{replica.tp} is compacted in {target.log_dir.path}, it is in {replica.log_dir}"
+    return f"{replica.tp} is compacted while it moves" if replica.future is not None else None
 
 
 @of_method(LogDirFiles, "close_below")

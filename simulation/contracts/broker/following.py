@@ -66,9 +66,16 @@ def unfollow(following: Following, replica: Replica) -> Generator[None, None, Br
     yield
     if _source_of(following, replica) is not None:
         return f"{replica.tp} is still followed"
-    entry = None if known is None else _entry(following, known[0], replica)
-    is_left = known is not None and entry is not None and entry.replica is known[1]
-    return f"{replica.tp} is still fetched" if is_left else None
+    return None if known is None else _still_fetched(following, known[0], known[1])
+
+
+def _still_fetched(following: Following, source: int, followed: FollowedLog) -> Broken:
+    """Say that a broker is still asked for a replica, or for where its leader epochs end."""
+    fetcher = following._sources[source].fetcher  # noqa: SLF001 -- as above
+    key = (followed.topic_id, followed.tp.partition)
+    tables = (fetcher._entries, fetcher._ready, fetcher.unreconciled)  # noqa: SLF001 -- as above
+    left = [one for table in tables if (one := table.get(key)) and one.replica is followed]
+    return f"{source} is still asked for {followed.tp}: {left[0].state.name}" if left else None
 
 
 @of_method(Fetcher, "refused")

@@ -23,10 +23,17 @@ from broker.core.hosted import (
     ReturnRule,
 )
 from broker.engine.control.loaded_log_dirs import LoadedLogDirs
+from broker.engine.log.cleaning import Cleaning
+from broker.storage.checkpoints import (
+    CLEANER_OFFSET_CHECKPOINT,
+    CorruptCheckpoint,
+    parse_offsets,
+)
 from broker.storage.log_dir import LogDir
 from broker.storage.recovery import LoadedLogDir
 from protocol.ids import ZERO_UUID, TopicPartition
 from simulation.contracts.contract import Broken, of_method
+from simulation.contracts.storage.disks import content, tree_of
 
 Hosted: TypeAlias = "HostedPartitions[Any, Any]"
 """Any: partitions and logs of the engine, as the protocols have them."""
@@ -244,3 +251,19 @@ def bring_back(
         return None  # What was found may have become another's meanwhile.
     wrong = [tp for tp in unknown if (tp in returned.strays) is is_unread]
     return f"{log_dir.path}, unread: {is_unread}: {wrong} of {returned}" if wrong else None
+
+
+@of_method(Cleaning, "log_dir_returned")
+def cleaning_goes_on(cleaning: Cleaning, log_dir: LogDir) -> Generator[None, None, Broken]:
+    """How far the logs of a log dir are compacted is known before they may change again."""
+    tree = tree_of(log_dir.disk)
+    written = b"" if tree is None else content(tree, CLEANER_OFFSET_CHECKPOINT) or b""
+    yield
+    known = cleaning._state.cleaner_offsets.offsets_of(log_dir.path)  # noqa: SLF001 -- as above
+    if tree_of(log_dir.disk) is None or tree is None or not log_dir.is_online:
+        return None
+    try:
+        wanted = parse_offsets(written)
+    except CorruptCheckpoint:
+        return None
+    return None if known == wanted else f"{log_dir.path} is compacted up to {wanted}: {known}"

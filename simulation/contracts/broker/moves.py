@@ -21,6 +21,7 @@ from broker.core.future_log import (
 )
 from broker.core.hosted import HostedState, ReplicaView
 from broker.core.log_dirs import LogDirStates
+from broker.engine.move.mover import Mover, MovingReplica
 from broker.engine.move.moves import Moves
 from broker.engine.move.moving import MovingLog
 from broker.engine.replica import Replica
@@ -174,6 +175,16 @@ def on_accepted(moves: Moves, replica: Replica) -> Generator[None, None, Broken]
     mover = moves._mover(replica.tp)  # noqa: SLF001 -- nothing public has it
     is_alone = future.move.is_active and not mover.has(replica.tp)
     return f"{replica.tp} is copied by nobody" if is_alone else None
+
+
+@of_method(Mover, "_drop")
+def drop(mover: Mover, moving: MovingReplica) -> Generator[None, None, Broken]:
+    """Only the move that is over is forgotten, not one that was begun for its replica meanwhile."""
+    known = mover._moving.get(moving.tp)  # noqa: SLF001 -- nothing public has it
+    yield
+    left = mover._moving.get(moving.tp)  # noqa: SLF001 -- as above
+    wanted = None if known is moving else known
+    return None if left is wanted else f"{moving.tp} is copied by {left}, not {wanted}"
 
 
 @of_function(rules.can_swap)

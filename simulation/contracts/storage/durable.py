@@ -114,13 +114,17 @@ def flush(log: PartitionLog, *, now_ms: int | None = None) -> Generator[None, No
 
 @of_method(PartitionLog, "flush_sealed")
 def flush_sealed(log: PartitionLog) -> Generator[None, None, Broken]:
-    """Of a log whose full segments are flushed those are durable, and nothing else is said so."""
+    """Of a log whose full segments are flushed those are durable, and nothing else is said so.
+
+    Where it was cut and that is not durable yet, the next flush is still due.
+    """
     is_deleted = log._deleted  # noqa: SLF001 -- nothing public has it
     yield
     begin = log.segments[-1].base_offset
     if not is_deleted and log.recovery_point < begin:
         return f"the last segment of {log.name} begins at {begin}, durable: {log.recovery_point}"
-    return _not_durable_of(log)
+    is_settled = is_deleted or log.needs_sync
+    return _not_durable_of(log) or (None if is_settled else _comes_back(log))
 
 
 @of_method(PartitionLog, "truncate_to")

@@ -7,21 +7,28 @@ Source: LogLoader.scala, LogManager.loadLogs, ProducerStateManager.java.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 
 from broker.core.producers import ProducerStates
 from broker.storage import log_recovery, recovery
-from broker.storage.checkpoints import LOG_START_OFFSET_CHECKPOINT, RECOVERY_POINT_CHECKPOINT
+from broker.storage.checkpoints import (
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    CorruptCheckpoint,
+    parse_offsets,
+)
 from broker.storage.files import LogDirFiles
 from broker.storage.layout import CLEAN_SHUTDOWN_FILE
 from broker.storage.log_recovery import KnownOffsets, OpenedLog
 from broker.storage.log_segments import LogSegments
+from broker.storage.memory_tree import MemoryDir
 from broker.storage.partition_log import PartitionLog
 from broker.storage.recovery import LoadedLogDir, LoadProgress
 from broker.storage.segment import LogConfig
 from broker.storage.segment_files import PartitionFiles
+from protocol.ids import TopicPartition
 from simulation.contracts.contract import Broken, of_function, of_method
-from simulation.contracts.storage.disks import is_spoilt, tree_of
+from simulation.contracts.storage.disks import content, is_spoilt, tree_of
 from simulation.contracts.storage.durable import not_durable, written_offset
 from simulation.contracts.storage.replayed import replayed, wrong_epochs, wrong_producers
 
@@ -86,7 +93,8 @@ def load_log_dir(
 ) -> Generator[None, LoadedLogDir, Broken]:
     """A log dir in use is not marked as clean, and nothing is written as durable that is not.
 
-    A crash would leave it so.
+    A crash would leave it so. Nor is anything written of logs that are gone: the next ones of
+    their names are others.
     """
     loaded = yield
     tree = tree_of(files.disk)
@@ -100,7 +108,20 @@ def load_log_dir(
         written = written_offset(tree, RECOVERY_POINT_CHECKPOINT, found.log.name)
         if written is not None and written > found.log.recovery_point:
             return f"{found.log.name}, durable up to {found.log.recovery_point}: {written} stands"
-    return None
+    here = [found.topic_partition for found in loaded.logs]
+    return _written_of_others(tree, RECOVERY_POINT_CHECKPOINT, here) or _written_of_others(
+        tree, LOG_START_OFFSET_CHECKPOINT, here
+    )
+
+
+def _written_of_others(tree: MemoryDir, checkpoint: str, here: Sequence[TopicPartition]) -> Broken:
+    """Say of which logs a checkpoint speaks that are not here."""
+    try:
+        named = parse_offsets(content(tree, checkpoint) or b"")
+    except CorruptCheckpoint:
+        return None
+    gone = [tp for tp in named if tp not in here]
+    return f"{checkpoint} speaks of {gone}, here are {here}" if gone else None
 
 
 @of_method(PartitionLog, "create")

@@ -92,10 +92,13 @@ def _rates_at(each: Ordered, broker: int, samples: Samples) -> Mapping[str, str]
 def _steady(
     known: Sequence[tuple[int, Mapping[str, str]]], each: Ordered, samples: Samples
 ) -> Mapping[str, str]:
-    """Return what held from a while before an order until it was seen to be decided."""
+    """Return what held from a while before an order until it was seen to be decided.
+
+    Nor may another state be seen right after that: it may have come before the order, and with it.
+    """
     since_us = each.begin_us - 10 * samples.seen_within_us
     before = [configs for at_us, configs in known if at_us <= since_us][-1:]
-    decided_us = _decided_us(each, samples)
+    decided_us = _decided_us(each, samples) + samples.seen_within_us
     is_changed = any(since_us < at_us <= decided_us for at_us, _ in known)
     return before[0] if before and not is_changed else {}
 

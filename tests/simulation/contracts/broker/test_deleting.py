@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ from broker.core.rebuild_throttle import RebuildThrottle
 from broker.core.retention import RetentionLimits
 from broker.engine.control.failures import Failures
 from broker.engine.control.leadership import Leadership
+from broker.engine.follow.fetcher import Fetcher
+from broker.engine.log.cleaning import Cleaner
 from broker.engine.log.deletions import Deletions
 from broker.engine.log.log_start_writes import LogStartWrites
 from broker.engine.log.retention import Retention
@@ -52,7 +55,7 @@ def replica_at(start: int, disk: MemoryDisk | None = None, path: str = "/d1") ->
     """A replica that begins somewhere in a log of twelve records."""
     replica: Any = object.__new__(Replica)
     replica.tp = ORDERS
-    replica.is_ended = False
+    replica.is_ended, replica.tell_log_start = False, None
     replica.log_start_write, replica.kept_log_start = None, 0
     replica.partition = SimpleNamespace(log_start_offset=start, high_watermark=9)
     disk = disk or MemoryDisk()
@@ -281,3 +284,61 @@ def test_log_starts_that_are_asked_for_meanwhile_are_written_again(
         LogStartWrites._end(writes, log_dir, asked, is_written=True)
 
     assert bool(told_of(ends, "LogStartWrites._end", use)) is not is_written_again
+
+
+class Compacted(SimpleNamespace):
+    """A compacted replica, as far as its cleaner looks at it."""
+
+    tp = ORDERS
+    is_ended = False
+    log_dir = "/d1"
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_told"),
+    [
+        ({}, False),
+        ({"is_ended": True}, True),
+        ({"future": SimpleNamespace()}, True),
+        ({"log": SimpleNamespace(files=None, dir="d1", is_still=answers(False))}, True),
+        ({"log": SimpleNamespace(files=1, dir="d1", is_still=answers(True))}, True),
+        ({"log": SimpleNamespace(files=None, dir="d2", is_still=answers(True))}, True),
+    ],
+)
+def test_what_was_looked_at_is_compacted_while_it_stands(
+    changed: dict[str, object], *, is_told: bool
+) -> None:
+    log = SimpleNamespace(files=None, dir="d1", is_still=answers(True))
+    replica = Compacted(**{"log": log, "future": None} | changed)
+    cleaner: Any = SimpleNamespace(_log_dir="d1")
+    target: Any = SimpleNamespace(
+        replica=replica, files=None, token=0, log_dir=SimpleNamespace(path="/d1")
+    )
+
+    def use(may: object) -> list[str]:
+        return told_of(answers(may), "Cleaner._stands", lambda: Cleaner._stands(cleaner, target))
+
+    assert bool(use(True)) is is_told
+    assert not use(False)
+
+
+def fetching(replica: Any, *, named: str) -> Fetcher:
+    """Return a fetcher that has a replica in its session, and names it in one of its tables."""
+    fetcher: Any = object.__new__(Fetcher)
+    key = (replica.topic_id, replica.tp.partition)
+    fetcher._ready, fetcher._told_again, fetcher._changed = {key: None}, {}, {}
+    getattr(fetcher, named)[key] = None
+    return fetcher
+
+
+@pytest.mark.parametrize("named", ["_told_again", "_changed", "_ready"])
+def test_a_leader_hears_of_a_log_start_that_is_written_down(named: str) -> None:
+    replica = replica_at(5)
+    replica.topic_id = bytes(16)
+    files = replica.log.files
+    write_log_start_offsets(replica.log.dir.disk, {ORDERS: files}, raised={ORDERS: 5})
+    replica.tell_log_start = partial(fetching(replica, named=named).tell_again, replica)
+    written: Any = SimpleNamespace(result=lambda: True)
+    rule = "Replica._on_log_start_written"
+    told = told_of(NONE, rule, lambda: replica._on_log_start_written(written))
+    assert bool(told) is (named == "_ready")

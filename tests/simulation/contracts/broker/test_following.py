@@ -11,7 +11,8 @@ import pytest
 
 from broker.engine.control.leadership import Leadership
 from broker.engine.follow.fetcher import Fetcher
-from broker.engine.follow.followed import FollowState
+from broker.engine.follow.followed import Followed, FollowState
+from broker.engine.follow.follower import Following
 from broker.engine.replica import Replica
 from jbodlab.worlds.scenario_files import load_plan
 from protocol.errors import ErrorCode
@@ -19,6 +20,7 @@ from tests.simulation.contracts.broker.test_engine import LEADER_FAILS, is_well,
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 TAKE_ROLE: Final = Leadership.take_role
+UNFOLLOW: Final = Following.unfollow
 
 
 def follows_nobody(leadership: Any, replica: Replica, decision: Any) -> None:
@@ -33,10 +35,19 @@ def fetches_before_it_asks(leadership: Any, replica: Replica, decision: Any) -> 
             entry.enter(FollowState.READY)
 
 
+def asks_on_where_epochs_end(following: Any, replica: Replica) -> None:
+    source, followed = following._source_of.get(replica.tp, (-1, None))
+    UNFOLLOW(following, replica)
+    if followed is not None:
+        fetcher = following._sources[source].fetcher
+        fetcher.ask(Followed(followed, replica.leader_epoch), FollowState.RECONCILING)
+
+
 WRONG_RULES: Final[list[tuple[str, Callable[..., object], str]]] = [
     ("Leadership.take_role", follows_nobody, LEADER_FAILS),
     ("Leadership.take_role", fetches_before_it_asks, LEADER_FAILS),
     ("Following.unfollow", answers(None), LEADER_FAILS),
+    ("Following.unfollow", asks_on_where_epochs_end, LEADER_FAILS),
     ("FollowedLog._on_written", answers(None), LEADER_FAILS),
     ("Fetches._note_follower", answers(ErrorCode.NONE), LEADER_FAILS),
 ]

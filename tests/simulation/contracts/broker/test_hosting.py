@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+from broker.core.cleaner_offsets import CleanerOffsets
 from broker.core.hosted import (
     FailedReplicas,
     HostedPartitions,
@@ -22,6 +23,9 @@ from broker.core.hosted import (
     ReturnRule,
 )
 from broker.engine.control.loaded_log_dirs import LoadedLogDirs
+from broker.engine.log.cleaning import Cleaning
+from broker.storage.cleanable import write_cleaner_offsets
+from broker.storage.memory_disk import MemoryDisk
 from tests.broker.core.test_hosted import ID, T0, T1, Hosted, Idle, table
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
@@ -155,3 +159,22 @@ def test_a_log_of_no_known_replica_is_kept_where_nobody_named_what_there_is(
 def test_what_a_log_dir_has_lost_is_made_anew_in_it(preferred: str, *, is_told: bool) -> None:
     told = told_back(is_unread=True, is_stray=False, preferred=preferred)
     assert bool(told) is is_told
+
+
+@pytest.mark.parametrize(("known", "is_told"), [(7, False), (6, True), (None, True)])
+def test_cleaning_goes_on_where_it_was_on_a_log_dir_that_is_back(
+    known: int | None, *, is_told: bool
+) -> None:
+    disk, offsets = MemoryDisk(), CleanerOffsets()
+    write_cleaner_offsets(disk, {T0: 7})
+    cleaning: Any = object.__new__(Cleaning)
+    cleaning._state = SimpleNamespace(cleaner_offsets=offsets)
+    log_dir: Any = SimpleNamespace(path="/d1", disk=disk, is_online=True)
+
+    async def takes_it(_: object, __: object) -> None:
+        offsets.load("/d1", {} if known is None else {T0: known})
+
+    def use() -> None:
+        asyncio.run(cleaning.log_dir_returned(log_dir))
+
+    assert bool(told_of(takes_it, "Cleaning.log_dir_returned", use)) is is_told

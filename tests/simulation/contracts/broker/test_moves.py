@@ -24,6 +24,8 @@ from broker.core.future_log import (
 )
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.log_positions import LogPositions
+from broker.core.replication_quota import ReplicationQuota
+from broker.engine.move.mover import Mover
 from broker.engine.move.moves import Moves
 from broker.engine.move.moving import MovingLog
 from protocol.errors import ErrorCode
@@ -177,3 +179,29 @@ def test_a_copy_that_goes_on_is_the_begin_of_its_log(
 ) -> None:
     assert bool(told_truncated(copied_to, epoch)) is is_told
     assert not told_truncated(copied_to, epoch, MoveState.TRUNCATING)
+
+
+class Copying(SimpleNamespace):
+    """A move in the line of a mover."""
+
+    tp = TP
+
+
+def forgets_whoever_is_copied(mover: Mover, moving: Any) -> None:
+    mover.remove(moving.tp)
+
+
+@pytest.mark.parametrize("is_begun_anew", [True, False])
+def test_a_mover_forgets_no_move_but_the_one_that_is_over(*, is_begun_anew: bool) -> None:
+    def use() -> None:
+        mover = Mover(ReplicationQuota(), backoff_ms=1, now_ms=lambda: 0)
+        over: Any = Copying()
+        mover.add(over)
+        if is_begun_anew:
+            anew: Any = Copying()
+            mover.add(anew)
+        mover._drop(over)
+
+    assert told_of(None, "Mover._drop", use) == []
+    assert bool(told_of(forgets_whoever_is_copied, "Mover._drop", use)) is is_begun_anew
+    assert bool(told_of(answers(None), "Mover._drop", use)) is not is_begun_anew

@@ -25,6 +25,7 @@ from tests.simulation.contracts.wrong_rules import answers, told_of
 Wrong = Callable[..., Any]
 CONFIG: Final = Config(segment_bytes=900)
 FLUSH: Final = PartitionLog.flush
+SEALED: Final = PartitionLog.flush_sealed
 EMPTY: Final = PartitionLog.truncate_fully_and_start_at
 TRUNCATE: Final = PartitionLog.truncate_to
 
@@ -68,6 +69,18 @@ def flush_what_was_cut() -> None:
     whole.flush()
 
 
+def forgets_what_a_cut_owes(log: PartitionLog) -> None:
+    SEALED(log)
+    log._sync.is_due = False
+
+
+def flush_what_is_sealed_after_a_cut() -> None:
+    whole = log()
+    whole.flush()
+    whole.truncate_to(11)
+    whole.flush_sealed()
+
+
 def keeps_a_snapshot(log: PartitionLog, offset: int, **how: Any) -> None:
     EMPTY(log, offset, **how)
     log._segments._snapshots._offsets.append(12)
@@ -98,6 +111,11 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("PartitionLog.flush", forgets_transactions, lambda: log().flush()),
     ("PartitionLog.flush_sealed", answers(None), lambda: log().flush_sealed()),
     ("PartitionLog.flush_sealed", marks, lambda: log().flush_sealed()),
+    (
+        "PartitionLog.flush_sealed",
+        forgets_what_a_cut_owes,
+        flush_what_is_sealed_after_a_cut,
+    ),
     ("PartitionLog.truncate_to", keeps_the_recovery_point, cut),
     (
         "PartitionLog.truncate_fully_and_start_at",

@@ -111,6 +111,13 @@ def load_clean() -> None:
     load(disk)
 
 
+def load_what_a_log_has_left() -> None:
+    disk = MemoryDisk()
+    write_recovery_points(disk, {ORDERS: filled_log(disk, 3, CONFIG)})
+    disk.remove_tree("orders-0")
+    load(disk)
+
+
 WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("log_recovery.open_log", changed(says_all_is_durable), reopen),
     ("log_recovery.open_log", changed(ends_early), reopen),
@@ -122,6 +129,11 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("LogSegments.cut", keeps_snapshots, cut),
     ("LogSegments.cut", lambda *_: ProducerStates(), cut),
     ("recovery.load_log_dir", answers(LoadedLogDir(was_clean=True)), load_clean),
+    (
+        "recovery.load_log_dir",
+        answers(LoadedLogDir(was_clean=False)),
+        load_what_a_log_has_left,
+    ),
 ]
 
 

@@ -67,6 +67,16 @@ def test_throttles_that_were_taken_off_before_an_order_came_are_not_its() -> Non
         assert len(_texts(story)) == kept, gone_s
 
 
+def test_what_was_taken_off_right_before_an_order_is_seen_after_it() -> None:
+    """Seed 950305: three orders within one look, the first of them the end of what was before."""
+    for gone_s, kept in ((5.01, 0), (5.5, 1)):
+        story = _story()
+        story.samples.seen_within_us = 20_000
+        _configs(story.at(gone_s), {})
+        story.at(20)
+        assert len(_texts(story)) == kept, gone_s
+
+
 def test_throttles_that_went_with_it() -> None:
     story = _story()
     _configs(story, {})
