@@ -61,7 +61,8 @@ def _too_high(replicas: Sequence[ReplicaSample], log: LogSample) -> Iterator[Vio
         first = opened.setdefault(sample.broker, sample)
         if (first.boot, first.log_dir) != (sample.boot, sample.log_dir):
             first = opened[sample.broker] = sample
-        shown = 0 if stable == NO_OFFSET else bisect_left(firsts, stable)
+        # Nothing is shown where the log begins: what was deleted is of no transaction (925317).
+        shown = bisect_left(firsts, stable) if stable > sample.log_start_offset else 0
         if stable != NO_OFFSET:
             committed = max(committed, sample.high_watermark)
         unsure = max(committed, first.log_end_offset)

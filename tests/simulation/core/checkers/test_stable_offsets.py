@@ -88,6 +88,18 @@ def test_a_marker_that_was_replicated_under_an_earlier_leader_is_fine() -> None:
     assert story.texts == []
 
 
+@pytest.mark.parametrize(("start", "is_well"), [(1, False), (2, True)])
+def test_what_was_deleted_is_not_shown(start: int, *, is_well: bool) -> None:
+    """Seed 925317: DeleteRecords up to the high watermark, in the middle of a transaction."""
+    story = StableStory()
+    story.ended_log((7, 1), (-1, 2), "commit")
+    story.shown(2, 2)
+    last = story.samples.replicas[-1]
+    story.samples.replicas[-1] = last._replace(log_start_offset=start)
+
+    assert (story.texts == []) is is_well
+
+
 def test_logs_without_transactions_and_looks_that_know_of_no_offset_are_fine() -> None:
     story = StableStory()
     story.shown(-1, 3)
