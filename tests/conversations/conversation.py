@@ -7,7 +7,7 @@ from random import Random
 from typing import Final
 
 from conformance.core.script import Case, Given, Script
-from tests.conversations import groups, records, topics, transactions
+from tests.conversations import groups, places, quotas, records, topics, transactions
 from tests.conversations.speaker import Speaker, Step
 
 STEPS: Final[Mapping[Callable[[Speaker], Step], int]] = {
@@ -42,6 +42,12 @@ STEPS: Final[Mapping[Callable[[Speaker], Step], int]] = {
     topics.look_at_partitions: 1,
     topics.elect: 1,
     topics.grow: 1,
+    places.describe: 2,
+    places.move: 2,
+    places.reassign: 3,
+    places.list_reassignments: 1,
+    quotas.alter: 2,
+    quotas.describe: 1,
 }
 """How often each is said among the others."""
 

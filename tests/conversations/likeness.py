@@ -14,9 +14,9 @@ _DAYS_MS: Final = 10**10
 """Beyond every time that a conversation gives its records: the time of day of a cluster."""
 _TIMES: Final = ("timestamp", "lastTimestamp")
 _CODEC_MASK: Final = 7
-_SETS: Final = ("subscribedTopicNames", "topicPartitions")
+_SETS: Final = ("entity", "subscribedTopicNames", "topicPartitions")
 """Lists in the order of a hash."""
-_HASHED: Final = {"committedOffset", "isrNodes", "lastSequence", "transactionState"}
+_HASHED: Final = {"committedOffset", "entity", "isrNodes", "lastSequence", "transactionState"}
 """What rows have in them, or in their own rows, whose order is that of a hash."""
 
 
@@ -33,7 +33,7 @@ def alike(seen: Any) -> Any:
     if not isinstance(seen, Mapping):
         return seen
     form = dict(cast("Mapping[str, Any]", seen))
-    for rule in (_of_batch, _of_transaction, _of_fetch):
+    for rule in (_of_batch, _of_transaction, _of_fetch, _of_place, _of_group):
         form |= rule(form)
     for name in _TIMES:
         if isinstance(form.get(name), int) and form[name] > STAMP_MS + _DAYS_MS:
@@ -65,6 +65,22 @@ def _of_fetch(form: Mapping[str, Any]) -> dict[str, Any]:
     if "sessionId" in form and "responses" in form:
         return {"responses": _errors_last(form["responses"])}
     return {}
+
+
+def _of_place(form: Mapping[str, Any]) -> dict[str, Any]:
+    if form.get("partitionSize", 0) > 0:
+        return {"partitionSize": "<bytes>"}
+    # Of reassignments: 3.9 has a word, or none, where 4.3 has null.
+    if form.get("errorMessage") == "" or "partitionIndex" in form:
+        return {"errorMessage": None}
+    return {}
+
+
+def _of_group(form: Mapping[str, Any]) -> dict[str, Any]:
+    if form.get("groupState", "Stable") == "Stable":
+        return {}
+    # While members are to join again, 3.9 tells of no assignments.
+    return {"members": [{**each, "memberAssignment": "<before>"} for each in form["members"]]}
 
 
 def _names(rows: list[Any]) -> set[str]:

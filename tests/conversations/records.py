@@ -57,10 +57,13 @@ def _send(speaker: Speaker, topic: Topic, partition: int, producer: Producer | N
     options = replace(options, compression=speaker.mostly(Compression.NONE, *Compression))
     data = build_batch(_records(speaker, count), options) if count else b""
     acks = speaker.mostly(-1, 1, 2, share=0.9)
+    if acks == 1 and speaker.copies.get(key, 1) > 1:
+        acks = -1  # Nobody knows how far others have read of what its leader alone has taken.
     form = produce(topic, base64.b64encode(data).decode(), partition=partition, acks=acks, **more)
     answer = yield from ask("Produce", version, form)
     row = first_of(answer, "responses", "partitionResponses")
     if row.get("errorCode") == 0 and row.get("baseOffset", -1) >= 0:
+        speaker.epoch_has_records[key] = True
         speaker.ends[key] = max(speaker.ends.get(key, 0), row["baseOffset"] + count)
         if producer is not None:
             producer.sequences[key] = sequence + count
@@ -152,6 +155,7 @@ def delete_records(speaker: Speaker) -> Step:
     row = {"partitionIndex": partition, "offset": speaker.offset(topic, partition)}
     form = {"topics": [{"name": topic.name, "partitions": [row]}], "timeoutMs": 10_000}
     yield from say(speaker, "DeleteRecords", form)
+    speaker.epoch_has_records.pop((topic.name, partition), None)
 
 
 def producers_of(speaker: Speaker) -> Step:

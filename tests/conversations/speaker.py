@@ -67,6 +67,12 @@ class Speaker:
     partitions: dict[str, int] = field(default_factory=dict[str, int])
     ends: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
     """About where a partition ends."""
+    copies: dict[tuple[str, int], int] = field(default_factory=dict[tuple[str, int], int])
+    """How many replicas a partition was given, where it was given other ones."""
+    epoch_has_records: dict[tuple[str, int], bool] = field(
+        default_factory=dict[tuple[str, int], bool]
+    )
+    """Whether its log has records of its newest leader epoch."""
     producers: list[Producer] = field(default_factory=list[Producer])
     members: list[Member] = field(default_factory=list[Member])
     consumers: list[Consumer] = field(default_factory=list[Consumer])

@@ -49,6 +49,7 @@ def test_every_step_is_drawn_and_ends_whatever_is_answered():
     drawn = Counter(each.api for seed in range(40) for each in said(seed, range(60)))
     assert len(STEPS) >= 30
     asked = {"Produce", "Fetch", "EndTxn", "JoinGroup", "ConsumerGroupHeartbeat", "DeleteRecords"}
+    asked |= {"AlterReplicaLogDirs", "AlterPartitionReassignments", "AlterClientQuotas"}
     asked |= {"IncrementalAlterConfigs", "CreatePartitions", "OffsetDelete", "ListTransactions"}
     assert asked <= set(drawn)
 
