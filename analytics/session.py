@@ -48,6 +48,13 @@ _FOR_LITTLE: Final = {
 }
 _OPEN_FILES: Final = {"spark.sql.maxConcurrentOutputFileWriters": "16"}
 """Of a task that writes rows by run and day: of one file at a time, it sorts the rows before."""
+_SENT_TO_ALL: Final = "spark.sql.autoBroadcastJoinThreshold"
+_MEASURED: Final = "spark.sql.adaptive.autoBroadcastJoinThreshold"
+_JOINED_AS_MEASURED: Final = {_SENT_TO_ALL: "-1", _MEASURED: "10m"}
+"""Joins send no table to all executors for its files are small, but for its rows are few.
+
+It goes through the driver, and 10 MB of Parquet may be some hundred MiB there.
+"""
 _SHUFFLED: Final = "spark.sql.shuffle.partitions"
 _SHUFFLED_BYTES: Final = 32 << 20
 """Of a dump, for each task of a shuffle: of 200, Spark's own number, each writes 200 files."""
@@ -210,25 +217,35 @@ def suited_to(spark: SparkSession, size_bytes: int | None) -> Generator[bool]:
     For a small one nothing is compiled, planned anew or broadcast: compiling a plan, or planning
     anew after each shuffle (a Spark job each), takes longer than its rows do. For a larger one of
     this machine a shuffle has as many tasks as its size wants. Dumps elsewhere (None) and clusters
-    keep all settings.
+    keep all settings but what joins send to all executors.
     """
-    if size_bytes is None or not str(spark.sparkContext.master).startswith("local"):
-        yield False
-        return
-    is_small = size_bytes <= SMALL_BYTES_MAX
-    wanted = _OPEN_FILES | (_FOR_LITTLE if is_small else _for_much(spark, size_bytes))
-    before = {name: spark.conf.get(name) for name in wanted}
+    is_local = str(spark.sparkContext.master).startswith("local")
+    is_small = is_local and size_bytes is not None and size_bytes <= SMALL_BYTES_MAX
+    wanted = _FOR_LITTLE if is_small else _joins(spark)
+    if is_local and size_bytes is not None:
+        wanted = _OPEN_FILES | wanted | ({} if is_small else _shuffles(spark, size_bytes))
+    before = {name: spark.conf.get(name, None) for name in wanted}
     try:
         for name, value in wanted.items():
             spark.conf.set(name, value)
         yield is_small
     finally:
         for name, value in before.items():
-            spark.conf.set(name, value or "")
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
 
 
-def _for_much(spark: SparkSession, size_bytes: int) -> dict[str, str]:
-    """Return settings of a large dump of this machine; what the user has set stays."""
+def _joins(spark: SparkSession) -> dict[str, str]:
+    """Return what joins of a large dump send to all executors; what the user has set stays."""
+    conf = spark.sparkContext.getConf()
+    is_set = conf.contains(_SENT_TO_ALL) or conf.contains(_MEASURED)
+    return {} if is_set else _JOINED_AS_MEASURED
+
+
+def _shuffles(spark: SparkSession, size_bytes: int) -> dict[str, str]:
+    """Return in how many tasks a large dump of this machine is shuffled, unless a user says it."""
     context = spark.sparkContext
     if context.getConf().contains(_SHUFFLED):
         return {}

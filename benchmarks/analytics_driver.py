@@ -2,9 +2,10 @@
 
 A worker of a standalone cluster on loopback runs all tasks in a Java of its own, so that the
 driver's two processes hold what a driver holds: its Java plans, and Python keeps the rows that are
-shown. While the report runs, the driver's Java collects all garbage each 5 s; the largest heap
-that is left then is what it needs, whatever it takes. Each report has a driver and a worker of its
-own, and the smallest dump comes twice: the difference of those two is noise.
+shown. While the report runs, the driver's Java collects all garbage each 2 s and writes down what
+that left: the largest of those is what it needs, whatever it takes. The largest table that a join
+sent to all executors went through it, too. Each report has a driver and a worker of its own; the
+smallest dump of several comes twice: the difference of those two is noise.
 """
 
 from __future__ import annotations
@@ -30,10 +31,12 @@ from analytics.job import Wanted, run_job
 from analytics.session import find_java, start_session
 from benchmarks.made_up_dump import write_made_up_dump
 from benchmarks.spark_cluster import spark_cluster, spark_environment
-from benchmarks.spark_status import stages_of
+from benchmarks.spark_status import sent_to_all, stages_of
 
 SIZES: Final = (100_000, 1_000_000, 10_000_000)
-_LOOK_EVERY_S: Final = 5.0
+_LOOK_EVERY_S: Final = 2.0
+_LEFT: Final = re.compile(r"Pause Full .*->(\d+)M\(")
+"""What Java's log says of a collection of all garbage."""
 
 
 class Held(NamedTuple):
@@ -41,9 +44,11 @@ class Held(NamedTuple):
 
     wall_s: float
     heap_largest: float
-    """Of Java, after the collection of all garbage that left most."""
+    """Of Java, right after the collection of all garbage that left most."""
     heap_last: float
     """The same when the report was made."""
+    sent_largest: float
+    """The largest table that a join sent to all executors, as the driver made it."""
     java_peak: float
     """Resident, garbage included."""
     python_begun: float
@@ -70,6 +75,7 @@ def main(rows: tuple[int, ...], *, parts: int, is_plain: bool, runs: int) -> Non
         "report s",
         "heap MiB",
         "at end",
+        "sent to all",
         "Java RSS",
         "Python",
         "Python RSS",
@@ -77,7 +83,7 @@ def main(rows: tuple[int, ...], *, parts: int, is_plain: bool, runs: int) -> Non
     )
     for name in (*names, "tasks"):
         table.add_column(name, justify="right")
-    for size in (min(rows), *sorted(rows)):
+    for size in (min(rows), *sorted(rows)) if len(rows) > 1 else rows:
         table.add_row(*_measured(size, runs, is_plain=is_plain))
     Console(width=100).print(table)
 
@@ -95,50 +101,50 @@ def _measured(rows: int, runs: int, *, is_plain: bool) -> list[str]:
 
 def _held(folder: Path, *, is_plain: bool) -> Held:
     """Make a report in this process; return what its Java and its Python held."""
+    log = folder / "collections"
+    os.environ["PYSPARK_SUBMIT_ARGS"] = (
+        f"--driver-java-options -Xlog:gc:file={log} {os.environ['PYSPARK_SUBMIT_ARGS']}"
+    )
     with spark_cluster(folder / "executors", workers=1) as cluster:
         spark = start_session(cluster.url)
         try:
             begun, began = _python_mib("VmRSS"), time.monotonic()
-            with _watched(spark) as heaps:
+            with _collecting(spark):
                 wanted = Wanted(is_plain=is_plain)
                 run_job(spark, str(folder / "dump"), str(folder / "out"), wanted)
                 wall_s = time.monotonic() - began
-            heaps.append(_heap_mib(spark))
+            heaps = [float(left) for left in _LEFT.findall(log.read_text())]
             results_bytes, tasks = _results(spark)
             java = _mib("VmHWM", _gateway(spark).proc.pid)
             python = begun, _python_mib("VmHWM")
-            return Held(wall_s, max(heaps), heaps[-1], java, *python, results_bytes / 2**20, tasks)
+            sent = max(sent_to_all(spark), default=0) / 2**20
+            sizes = max(heaps), heaps[-1], sent, java, *python, results_bytes / 2**20
+            return Held(wall_s, *sizes, tasks)
         finally:
             spark.stop()
 
 
 @contextmanager
-def _watched(spark: SparkSession) -> Generator[list[float]]:
-    """Give the heaps that are left of the driver's Java, more and more of them."""
-    heaps, is_over = [_heap_mib(spark)], Event()
+def _collecting(spark: SparkSession) -> Generator[None]:
+    """Have the driver's Java collect all its garbage again and again in a block, and at its end."""
+    is_over = Event()
 
-    def watch() -> None:
+    def collect() -> None:
+        system = getattr(_java(spark), "java.lang.System")
         while not is_over.wait(_LOOK_EVERY_S):
-            heaps.append(_heap_mib(spark))
+            system.gc()
+        system.gc()
 
-    watcher = Thread(target=watch)
-    watcher.start()
+    collector = Thread(target=collect)
+    collector.start()
     try:
-        yield heaps
+        yield
     finally:
         is_over.set()
-        watcher.join()
+        collector.join()
 
 
 # Any: Java's objects.
-def _heap_mib(spark: SparkSession) -> float:
-    """Collect all garbage of the driver's Java; return what is left."""
-    java = _java(spark)
-    getattr(java, "java.lang.System").gc()
-    runtime = getattr(java, "java.lang.Runtime").getRuntime()
-    return (runtime.totalMemory() - runtime.freeMemory()) / 2**20
-
-
 def _results(spark: SparkSession) -> tuple[int, int]:
     """Return the bytes of the results of all tasks, and how many tasks there were."""
     each = stages_of(spark)

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 _TASKS_MAX: Final = 100_000
 """Of a stage."""
+_UNITS: Final = ("B", "KiB", "MiB", "GiB")
 
 
 class TaskTime(NamedTuple):
@@ -30,6 +31,35 @@ def stages_of(spark: SparkSession) -> list[Any]:
     no_states = getattr(context._jvm, "java.util.ArrayList")()  # noqa: SLF001
     found = scala.statusStore().stageList(None, False, False, no_quantiles, no_states)  # noqa: FBT003 - Java
     return [found.apply(place) for place in range(found.size())]
+
+
+def sent_to_all(spark: SparkSession) -> list[float]:
+    """Return the bytes of each table that a join sent to all executors, as the driver held it."""
+    session: Any = spark._jsparkSession  # pyright: ignore  # noqa: SLF001
+    store: Any = session.sharedState().statusStore()
+    executions = store.executionsList()
+    found: list[float] = []
+    for place in range(executions.size()):
+        number = executions.apply(place).executionId()
+        values = store.executionMetrics(number)
+        metrics = _sent(store.planGraph(number).allNodes())
+        told = [values.get(metric.accumulatorId()) for metric in metrics]
+        found += [size_bytes(each.get()) for each in told if each.isDefined()]
+    return found
+
+
+def _sent(nodes: Any) -> list[Any]:
+    """Return the metrics that tell of such a table's size, of the nodes of a plan."""
+    each = [nodes.apply(place) for place in range(nodes.size())]
+    metrics = [node.metrics() for node in each if node.name() == "BroadcastExchange"]
+    all_of_them = [one.apply(place) for one in metrics for place in range(one.size())]
+    return [metric for metric in all_of_them if metric.name() == "data size"]
+
+
+def size_bytes(text: str) -> float:
+    """Return the bytes of what Spark writes as "8.0 MiB"."""
+    number, unit = text.split()
+    return float(number) * 1024 ** _UNITS.index(unit)
 
 
 def last_stage(spark: SparkSession) -> int:

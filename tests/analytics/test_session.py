@@ -15,6 +15,7 @@ from analytics.session import (
     python_variables,
     suited_to,
 )
+from benchmarks.spark_status import sent_to_all
 
 
 def java_saying(folder: Path, text: str) -> None:
@@ -96,6 +97,25 @@ def test_only_for_a_small_dump_of_this_machine_nothing_is_compiled_and_planned_a
     assert spark.conf.get("spark.sql.adaptive.enabled") == "true"
     assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
     assert spark.conf.get("spark.sql.codegen.factoryMode") == before
+
+
+@pytest.mark.parametrize("size_bytes", [SMALL_BYTES_MAX + 1, None])
+def test_a_join_sends_a_table_to_all_for_its_rows_are_few_not_for_its_files_are_small(
+    size_bytes: int | None, spark_in_production: SparkSession, tmp_path: Path
+) -> None:
+    spark = spark_in_production
+    place = str(tmp_path / "numbers")
+    spark.range(1_000_000).coalesce(1).write.parquet(place)
+    assert sum(path.stat().st_size for path in Path(place).iterdir()) < 10 << 20
+    before = len(sent_to_all(spark))
+    with suited_to(spark, size_bytes):
+        one, other = spark.read.parquet(place), spark.read.parquet(place)
+        assert one.join(other, "id").count() == 1_000_000
+        assert len(sent_to_all(spark)) == before
+        assert one.join(other.where("id < 1000"), "id").count() == 1000
+        [sent] = sent_to_all(spark)[before:]
+    assert sent < 10 << 20
+    assert spark.conf.get("spark.sql.autoBroadcastJoinThreshold") == "10MB"
 
 
 def test_java_is_not_asked_again_for_the_class_of_each_function(spark: SparkSession) -> None:
