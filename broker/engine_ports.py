@@ -103,12 +103,16 @@ class RecordDeletionPort(Protocol):
     """Raises log start offsets."""
 
     async def delete(
-        self, parts: Sequence[tuple[TopicPartition, int]], *, timeout_ms: int
+        self,
+        parts: Sequence[tuple[TopicPartition, int]],
+        *,
+        timeout_ms: int,
+        is_empty_enough: bool = False,
     ) -> list[DeletedRecords]:
         """Delete what lies before each offset, -1 for the high watermark.
 
         Waits, for ``timeout_ms`` at most, until followers have done so, too; one result per part,
-        in order.
+        in order. With ``is_empty_enough`` also where the cleanup.policy is empty.
         """
         ...
 

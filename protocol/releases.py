@@ -145,6 +145,15 @@ def is_since(release: str | None, first: str) -> bool:
     return release is None or release_position(release) >= release_position(first)
 
 
+def shows(release: str | None, first: str) -> bool:
+    """Tell whether ``first`` or a later release is emulated; with None the rules are those of 3.9.
+
+    Raises:
+        ValueError: As ``versions_as_of``.
+    """
+    return release is not None and is_since(release, first)
+
+
 def release_position(release: str) -> int:
     """Return how many releases came before ``release``.
 

@@ -74,7 +74,7 @@ def make_coordinators(
         load_bytes_max=config.transaction_state_log_load_buffer_size,
     )
     return Coordinators(
-        group_shards(engine, config, group_logs, configs.of_group),
+        group_shards(engine, config, group_logs, configs.of_group, cluster_release=cluster_release),
         Transactions(
             engine,
             config,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from broker.coordinators.coordinator_log import CoordinatorLog, LogPorts
 from broker.coordinators.shard_host import HostPorts
@@ -13,10 +13,13 @@ from broker.engine.engine import Engine
 from protocol.configs.coordination import CoordinationConfig
 from protocol.configs.group import GroupConfig
 from protocol.ids import TopicPartition
+from protocol.releases import shows
 from protocol.topic_names import CONSUMER_OFFSETS
 
 GroupShards: TypeAlias = Shards[GroupShard]
 """What handlers ask."""
+_EMPTIES_STAY_SINCE: Final = "4.0"
+"""A group that lost its last offset is there until the next look for expired ones."""
 
 
 def group_shards(
@@ -24,6 +27,8 @@ def group_shards(
     config: CoordinationConfig,
     logs: LogPorts,
     group_config: Callable[[str], GroupConfig] | None,
+    *,
+    cluster_release: str | None = None,
 ) -> GroupShards:
     """Return the coordinator of groups; the engine's events must reach it."""
     state = engine.state
@@ -36,7 +41,13 @@ def group_shards(
         CONSUMER_OFFSETS,
         state.metadata,
         lambda tp: CoordinatorLog(tp, logs),
-        lambda log: GroupShard(config, lambda: log.batch_bytes_max, state.metadata, group_config),
+        lambda log: GroupShard(
+            config,
+            lambda: log.batch_bytes_max,
+            state.metadata,
+            group_config,
+            empties_stay=shows(cluster_release, _EMPTIES_STAY_SINCE),
+        ),
         ports,
     )
 

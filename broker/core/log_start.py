@@ -15,10 +15,22 @@ from protocol.messages.topics import TO_HIGH_WATERMARK
 from protocol.topic_names import INTERNAL_TOPICS
 
 
-def new_log_start(partition: Partition, offset: int, *, cleanup_policy: Collection[str]) -> int:
+def new_log_start(
+    partition: Partition,
+    offset: int,
+    *,
+    cleanup_policy: Collection[str],
+    is_empty_enough: bool = False,
+) -> int:
     """Return the log start offset that DeleteRecords asks for, not below which records stay.
 
     It may lie below the present one, which then stays.
+
+    Args:
+        partition: the one.
+        offset: that is asked for.
+        cleanup_policy: of the topic.
+        is_empty_enough: whether records go, too, where the policy is empty, as from 4.2 on.
 
     Raises:
         KafkaError: INVALID_TOPIC_EXCEPTION, NOT_LEADER_OR_FOLLOWER, POLICY_VIOLATION,
@@ -29,7 +41,7 @@ def new_log_start(partition: Partition, offset: int, *, cleanup_policy: Collecti
         raise KafkaError(ErrorCode.INVALID_TOPIC_EXCEPTION, message)
     if not partition.is_leader:
         raise KafkaError(ErrorCode.NOT_LEADER_OR_FOLLOWER, f"{partition.tp} is led elsewhere")
-    if "delete" not in cleanup_policy:
+    if "delete" not in cleanup_policy and (cleanup_policy or not is_empty_enough):
         message = f"Records of partition {partition.tp} can not be deleted due to its policy"
         raise KafkaError(ErrorCode.POLICY_VIOLATION, message)
     wanted = partition.high_watermark if offset == TO_HIGH_WATERMARK else offset

@@ -6,6 +6,8 @@ Versions: 0-2.
 
 from __future__ import annotations
 
+from typing import Final
+
 from broker.context import Context
 from broker.engine.types import DeletedRecords
 from broker.handlers import handles
@@ -17,6 +19,10 @@ from protocol.messages.topics import (
     DeleteRecordsResponse,
     DeleteRecordsTopicResult,
 )
+from protocol.releases import shows
+
+_EMPTY_IS_ENOUGH_SINCE: Final = "4.2"
+"""Before that release only a policy that says delete lets records go. Source: KIP-1161."""
 
 
 def refuse(
@@ -35,7 +41,9 @@ async def handle(
     """Answer each partition by itself; of one named twice the last offset counts."""
     asked = _asked(request)
     results = await context.record_deletions.delete(
-        list(asked.items()), timeout_ms=request.timeout_ms
+        list(asked.items()),
+        timeout_ms=request.timeout_ms,
+        is_empty_enough=shows(context.release, _EMPTY_IS_ENOUGH_SINCE),
     )
     return _response(dict(zip(asked, results, strict=True)))
 

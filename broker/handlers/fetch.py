@@ -42,11 +42,14 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from protocol.records.down_convert import down_convert_in_steps
+from protocol.releases import shows
 from protocol.transport.large_requests import drop
 
 _FORMAT_1_SINCE: Final = 2
 _FORMAT_2_SINCE: Final = 4
 _ZSTD_SINCE: Final = 10
+_AS_IT_IS_SINCE: Final = "4.0"
+"""From that release on nobody looks into what is sent, and Fetch begins with version 4."""
 _TOPIC_IDS_SINCE: Final = 13
 _REPLICA_STATE_SINCE: Final = 15
 _ANY_REPLICA_SINCE: Final = 11
@@ -276,7 +279,7 @@ async def _read(
     if version >= _TOPIC_IDS_SINCE and not await _are_known(context, parts):
         return await _read_known(context, params, parts)
     results = await context.fetches.fetch(params, parts)
-    if version >= _ZSTD_SINCE:
+    if version >= _ZSTD_SINCE or shows(context.release, _AS_IT_IS_SINCE):
         return results
     is_follower = params.replica_id >= 0
     with FetchRoom(context.answers) as room:

@@ -130,6 +130,7 @@ class FakeEngine:
         self.produce_codes: dict[TopicPartition, ErrorCode] = {}
         self.fetched: list[tuple[FetchParams, list[FetchPart]]] = []
         self.fetch_results: dict[TopicPartition, FetchResult] = {}
+        self.is_empty_enough = False
         self.deleted: list[tuple[list[tuple[TopicPartition, int]], int]] = []
         self.delete_codes: dict[TopicPartition, ErrorCode] = {}
         self.listed: ListedOffset = ListedOffset(ErrorCode.NONE, 5, 10, 2)
@@ -174,9 +175,14 @@ class FakeEngine:
         return [self.fetch_results.get(part.tp, empty) for part in parts]
 
     async def delete(
-        self, parts: Sequence[tuple[TopicPartition, int]], *, timeout_ms: int
+        self,
+        parts: Sequence[tuple[TopicPartition, int]],
+        *,
+        timeout_ms: int,
+        is_empty_enough: bool = False,
     ) -> list[DeletedRecords]:
         self._raise()
+        self.is_empty_enough = is_empty_enough
         self.deleted.append((list(parts), timeout_ms))
         return [
             DeletedRecords(self.delete_codes.get(tp, ErrorCode.NONE), offset)

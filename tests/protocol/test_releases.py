@@ -15,6 +15,7 @@ from protocol.releases import (
     is_read,
     is_since,
     release_position,
+    shows,
     versions_as_of,
 )
 from tests.golden.vectors import load_vectors
@@ -59,6 +60,12 @@ def test_releases_are_in_order() -> None:
 def test_no_release_is_the_newest() -> None:
     assert [is_since(each, "4.0") for each in ("0.11", "3.9", "4.0", "4.3", None)] == [
         *(False, False, True, True, True)
+    ]
+
+
+def test_without_a_release_the_rules_are_those_of_3_9() -> None:
+    assert [shows(each, "4.0") for each in ("3.9", "4.0", "4.3", None)] == [
+        *(False, True, True, False)
     ]
 
 

@@ -87,6 +87,8 @@ class GroupShard:
         batch_bytes_max: Callable[[], int],
         metadata: MetadataImage,
         group_config: Callable[[str], GroupConfig] | None = None,
+        *,
+        empties_stay: bool = False,
     ) -> None:
         """Begin without a group.
 
@@ -95,9 +97,12 @@ class GroupShard:
             batch_bytes_max: ``max.message.bytes`` of the topic.
             metadata: the topics that groups of the consumer protocol read.
             group_config: gives what a group is configured to, now; None: all have the defaults.
+            empties_stay: whether a group that lost its last offset is there until the next look
+                for expired ones, as from 4.0 on.
         """
         self._config = config
         self._batch_bytes_max = batch_bytes_max
+        self._empties_stay = empties_stay
         self.members = GroupMembers(
             config, batch_bytes_max, KnownTopics(metadata), BUILTIN_ASSIGNORS, group_config
         )
@@ -178,8 +183,8 @@ class GroupShard:
             raise KafkaError(ErrorCode.GROUP_ID_NOT_FOUND)
         in_use = self._membership.topics_in_use(group_id)
         records = self.offsets.delete(group_id, [tp for tp in tps if tp.topic not in in_use])
-        if records and not self.offsets.has_offsets(group_id):
-            records += self._membership.offsets_gone(group_id)
+        if records:
+            records += self._offsets_deleted(group_id)
         codes = [
             ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if tp.topic in in_use else ErrorCode.NONE
             for tp in tps
@@ -193,10 +198,18 @@ class GroupShard:
         """
         for group_id in list(self.offsets.group_ids()):
             records = self.offsets.delete(group_id, self.offsets.among(group_id, tps))
-            if records and not self.offsets.has_offsets(group_id):
-                records += self._membership.offsets_gone(group_id)
             if records:
+                records += self._offsets_deleted(group_id)
                 yield Decided(records, is_atomic=False)
+
+    def _offsets_deleted(self, group_id: str) -> Sequence[Record]:
+        """Return what follows for a group of which nobody reads some offsets any more."""
+        if self.offsets.has_offsets(group_id):
+            return ()
+        if self._empties_stay:
+            self.offsets.note_empty(group_id)
+            return ()
+        return self._membership.offsets_gone(group_id)
 
     # The log, and time.
 

@@ -30,16 +30,25 @@ class RecordDeletions:
         self._fetches = fetches
 
     async def delete(
-        self, parts: Sequence[tuple[TopicPartition, int]], *, timeout_ms: int
+        self,
+        parts: Sequence[tuple[TopicPartition, int]],
+        *,
+        timeout_ms: int,
+        is_empty_enough: bool = False,
     ) -> list[DeletedRecords]:
         """Delete what lies before an offset (-1: all that is committed); one result per part.
+
+        With ``is_empty_enough`` a topic with an empty cleanup.policy lets its records go.
 
         A part whose replicas did not all follow in time has REQUEST_TIMED_OUT and the low
         watermark of the beginning: its records are deleted all the same.
         """
         done: asyncio.Future[None] = self._state.loop.create_future()
         delayed = DelayedProduce(len(parts), partial(_finish, done))
-        begun = [self._begin(tp, offset, delayed, n) for n, (tp, offset) in enumerate(parts)]
+        begun = [
+            self._begin(tp, offset, delayed, n, is_empty_enough=is_empty_enough)
+            for n, (tp, offset) in enumerate(parts)
+        ]
         if not delayed.done:
             await self._wait([tp for tp, _ in parts], delayed, done, timeout_ms)
         return [
@@ -47,7 +56,15 @@ class RecordDeletions:
             for (tp, _), code, low_watermark in zip(parts, delayed.codes, begun, strict=True)
         ]
 
-    def _begin(self, tp: TopicPartition, offset: int, delayed: DelayedProduce, index: int) -> int:
+    def _begin(
+        self,
+        tp: TopicPartition,
+        offset: int,
+        delayed: DelayedProduce,
+        index: int,
+        *,
+        is_empty_enough: bool,
+    ) -> int:
         """Raise the log start offset; return the low watermark of now, -1 with an error."""
         state = self._state
         replica = state.hosted.online_replica(tp)
@@ -56,7 +73,9 @@ class RecordDeletions:
             return -1
         policy = state.ports.topic_config(tp.topic).cleanup_policy
         try:
-            wanted = new_log_start(replica.partition, offset, cleanup_policy=policy)
+            wanted = new_log_start(
+                replica.partition, offset, cleanup_policy=policy, is_empty_enough=is_empty_enough
+            )
         except KafkaError as error:
             delayed.complete(index, error.code)
             return -1

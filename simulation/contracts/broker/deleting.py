@@ -67,6 +67,8 @@ def begin(
     offset: int,
     delayed: DelayedProduce,
     index: int,
+    *,
+    is_empty_enough: bool,
 ) -> Generator[None, int, Broken]:
     """A deletion is answered once all that may lead have it, and waited for until then."""
     replica = deletions._state.hosted.online_replica(tp)  # noqa: SLF001 -- nothing public has it

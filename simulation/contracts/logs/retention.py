@@ -103,15 +103,21 @@ def _newest_ms(segment: RetainedSegment) -> int | None:
 
 @of_function(log_start.new_log_start)
 def new_log_start(
-    partition: Partition, offset: int, *, cleanup_policy: Collection[str]
+    partition: Partition,
+    offset: int,
+    *,
+    cleanup_policy: Collection[str],
+    is_empty_enough: bool = False,
 ) -> Generator[None, int, Broken]:
-    """DeleteRecords deletes what is committed, on leaders, where the policy deletes."""
+    """DeleteRecords deletes what is committed, on leaders, where the policy deletes, or may."""
     committed, start = partition.high_watermark, partition.log_start_offset
     wanted = committed if offset == -1 else offset
     refusals = {
         ErrorCode.INVALID_TOPIC_EXCEPTION: partition.tp.topic in INTERNAL_TOPICS,
         ErrorCode.NOT_LEADER_OR_FOLLOWER: not partition.is_leader,
-        ErrorCode.POLICY_VIOLATION: "delete" not in cleanup_policy,
+        ErrorCode.POLICY_VIOLATION: not (
+            "delete" in cleanup_policy or (is_empty_enough and "compact" not in cleanup_policy)
+        ),
         ErrorCode.OFFSET_OUT_OF_RANGE: wanted < 0 or wanted > committed,
     }
     code = next((code for code, holds in refusals.items() if holds), ErrorCode.NONE)

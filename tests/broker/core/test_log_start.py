@@ -47,6 +47,13 @@ def test_a_compacted_topic_refuses_unless_it_deletes_too() -> None:
     assert new_log_start(leader(), 50, cleanup_policy=("compact", "delete")) == 50
 
 
+def test_an_empty_policy_lets_records_go_where_that_is_enough() -> None:
+    assert refusal(leader(), 50, ()) == ErrorCode.POLICY_VIOLATION
+    assert new_log_start(leader(), 50, cleanup_policy=(), is_empty_enough=True) == 50
+    with pytest.raises(KafkaError, match="policy"):
+        new_log_start(leader(), 50, cleanup_policy=("compact",), is_empty_enough=True)
+
+
 def test_a_follower_and_an_internal_topic_refuse() -> None:
     partition = leader()
     partition.is_leader = False

@@ -34,6 +34,17 @@ async def test_offsets_and_the_timeout_are_passed_on(broker: FakeBroker, version
     ]
 
 
+@pytest.mark.parametrize(
+    ("release", "is_enough"), [(None, False), ("4.1", False), ("4.2", True), ("4.3", True)]
+)
+async def test_an_empty_cleanup_policy_is_enough_in_releases_from_4_2_on(
+    broker: FakeBroker, release: str | None, is_enough: bool
+) -> None:
+    broker.context.release = release
+    await broker.ask(request((0, 7)), 2)
+    assert broker.engine.is_empty_enough is is_enough
+
+
 async def test_each_partition_has_its_own_error(broker: FakeBroker) -> None:
     broker.engine.delete_codes[TopicPartition("orders", 1)] = ErrorCode.OFFSET_OUT_OF_RANGE
     response = await broker.ask(request((0, 7), (1, 9)), 2)

@@ -283,8 +283,11 @@ async def test_batches_in_zstd_cannot_be_told_to_old_clients(broker: FakeBroker,
     assert (bytes(partition.records), partition.high_watermark) == (b"", -1)
 
 
-@pytest.mark.parametrize(("version", "code"), [(3, 76), (4, 76), (9, 76), (10, 0)])
-async def test_topics_in_zstd_need_version_10(broker: FakeBroker, version: int, code: int):
+@pytest.mark.parametrize("case", [(3, None, 76), (9, "3.9", 76), (10, None, 0), (9, "4.0", 0)])
+async def test_topics_in_zstd_need_version_10_before_4_0(
+    broker: FakeBroker, case: tuple[int, str | None, int]
+):
+    version, broker.context.release, code = case
     broker.topic_configs.known["orders"] = {"compression.type": "zstd"}
     broker.engine.fetch_results[ORDERS_0] = stored()
     response = await broker.ask(fetch(0, version=version), version)

@@ -159,6 +159,27 @@ def test_offsets_are_deleted_of_groups_that_there_are():
     assert (decided.records, answer(decided)) == ([(offset_key("g", TP), None)], [NONE, NONE])
 
 
+@pytest.mark.parametrize("is_topic_deleted", [True, False])
+def test_from_4_0_on_a_group_that_lost_its_last_offset_is_there_until_the_next_look(
+    *, is_topic_deleted: bool
+):
+    shard = GroupShard(
+        broker_config({}),
+        lambda: 1_000_000,
+        MetadataImage(broker_id=BrokerId(1)),
+        empties_stay=True,
+    )
+    for group in (shard, shard_with()):
+        commit(group, NewOffset(TP, 5))
+        if is_topic_deleted:
+            list(group.partitions_deleted([TP]))
+        else:
+            group.delete_offsets(1, "g", [TP])
+        assert group.offsets.is_here("g") is (group is shard)
+    commit(shard, NewOffset(TP, 6))
+    assert list(shard.offsets.group_ids()) == ["g"]
+
+
 def test_offsets_of_deleted_partitions_go_from_every_group():
     shard = shard_with()
     commit(shard, NewOffset(TP, 5), NewOffset(OTHER, 6))

@@ -242,13 +242,15 @@ def test_a_deletion_is_answered_once_all_have_it(*, is_answered: bool, low_water
     deletions: Any = SimpleNamespace(_state=SimpleNamespace(hosted=hosted))
     delayed = DelayedProduce(1, lambda: None)
 
-    def begins(_: object, __: object, ___: object, asked: DelayedProduce, index: int) -> int:
+    def begins(
+        _: object, __: object, ___: object, asked: DelayedProduce, index: int, **____: object
+    ) -> int:
         if is_answered:
             asked.complete(index, ErrorCode.NONE)
         return low_watermark
 
     def use() -> None:
-        RecordDeletions._begin(deletions, tp, 5, delayed, 0)
+        RecordDeletions._begin(deletions, tp, 5, delayed, 0, is_empty_enough=False)
 
     assert told_of(begins, "RecordDeletions._begin", use)
 
