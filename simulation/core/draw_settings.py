@@ -170,6 +170,12 @@ def _short_retention(dice: Dice, setting: Setting) -> Setting:
     return Setting(_with_topic_configs(cluster, short), workloads)
 
 
+def _stamped_records(dice: Dice, setting: Setting) -> Setting:
+    stamped = {"message.timestamp.type": "LogAppendTime"}
+    own = dict.fromkeys(_some_topics(dice, setting.cluster), stamped)
+    return setting._replace(cluster=_with_topic_configs(setting.cluster, own))
+
+
 def _unclean_election(dice: Dice, setting: Setting) -> Setting:
     """Let the first topic lie where the plan knows, with followers that soon count as lagging."""
     of_topic, of_all = dice.choice(_UNCLEAN)
@@ -259,6 +265,7 @@ _CHANGES: Final[Mapping[str, Callable[[Dice, Setting], Setting]]] = {
     Situation.CONTENDERS: _contenders,
     Situation.AUTHORIZER: _authorizer,
     Situation.EXAMINED: _examined,
+    Situation.STAMPED_RECORDS: _stamped_records,
 }
 """In this order: what comes last is left as it is by what comes before."""
 

@@ -83,4 +83,5 @@ PERCENTS: Final[Mapping[str, int]] = {
     "contenders": 15,
     "isr_changes": 15,
     "returning_log_dirs": 15,
+    "stamped_records": 15,
 }

@@ -80,6 +80,8 @@ class Situation(StrEnum):
     """What an Isr or a role is to be arrives when epoch, broker or controller are other ones."""
     RETURNING_LOG_DIRS = "returning_log_dirs"
     """A log dir fails, is unread or replaced, and comes back beside logs that were made without."""
+    STAMPED_RECORDS = "stamped_records"
+    """Brokers write their own time into the records of some topics."""
 
 
 _SETTING_PERCENT: Final = 20
@@ -116,6 +118,7 @@ USUAL_PERCENTS: Final[Mapping[str, int]] = {
     Situation.CONTENDERS: _PLOT_PERCENT,
     Situation.ISR_CHANGES: _PLOT_PERCENT,
     Situation.RETURNING_LOG_DIRS: _PLOT_PERCENT,
+    Situation.STAMPED_RECORDS: _PLOT_PERCENT,
 }
 """What the table begins with, and goes back to where no sweep asks for more."""
 FEATURES: Final = tuple(USUAL_PERCENTS)

@@ -85,6 +85,19 @@ def _is_compressed(run: Run) -> bool:
     )
 
 
+def _has_stamped(run: Run) -> bool:
+    stamped = [
+        topic.name
+        for topic in run.plan.cluster.topics
+        if topic.configs.get("message.timestamp.type") == "LogAppendTime"
+    ]
+    return any(
+        run.worked.get(one.name) and one.topic in stamped
+        for one in run.plan.workloads
+        if one.kind == "produce"
+    )
+
+
 def _names_codec(configs: Mapping[str, str]) -> bool:
     return configs.get("compression.type", "producer") not in {"producer", "uncompressed"}
 
@@ -277,6 +290,7 @@ def _isr_changes(run: Run) -> Iterator[int]:
 _MET: Final[Mapping[Situation, Callable[[Run], bool]]] = {
     Situation.KEYED_RECORDS: _is_compacted,
     Situation.COMPRESSION: _is_compressed,
+    Situation.STAMPED_RECORDS: _has_stamped,
     Situation.OLD_CLIENTS: _served_old_clients,
     Situation.SHORT_RETENTION: _was_cut_by_retention,
     Situation.UNCLEAN_ELECTION: _had_unclean_election,

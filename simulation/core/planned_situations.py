@@ -102,6 +102,10 @@ def _has_compression(plan: Plan, _timed: list[TimedStep]) -> bool:
     return by_topic or any(one.compression != "none" for one in plan.workloads)
 
 
+def _has_stamped_records(plan: Plan, _timed: list[TimedStep]) -> bool:
+    return any("message.timestamp.type" in topic.configs for topic in plan.cluster.topics)
+
+
 def _has_old_clients(plan: Plan, _timed: list[TimedStep]) -> bool:
     return any(one.message_format in {0, 1} for one in plan.workloads)
 
@@ -339,6 +343,7 @@ def _late_spans(timed: list[TimedStep]) -> Iterator[tuple[int, int]]:
 _PLANNED: Final[Mapping[Situation, Callable[[Plan, list[TimedStep]], bool]]] = {
     Situation.KEYED_RECORDS: _has_keyed_records,
     Situation.COMPRESSION: _has_compression,
+    Situation.STAMPED_RECORDS: _has_stamped_records,
     Situation.OLD_CLIENTS: _has_old_clients,
     Situation.SHORT_RETENTION: _has_short_retention,
     Situation.UNCLEAN_ELECTION: _has_unclean_election,

@@ -77,7 +77,7 @@ def _of_place(form: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_group(form: Mapping[str, Any]) -> dict[str, Any]:
-    if form.get("groupState", "Stable") == "Stable":
+    if form.get("groupState", "Stable") == "Stable" or "members" not in form:
         return {}
     # While members are to join again, 3.9 tells of no assignments.
     return {"members": [{**each, "memberAssignment": "<before>"} for each in form["members"]]}

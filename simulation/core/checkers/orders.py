@@ -108,10 +108,18 @@ def _partition_counts(
 def _assignments(
     ordered: list[Ordered], samples: Samples, there: Mapping[TopicPartition, PartitionSample]
 ) -> Iterator[str]:
-    """Look at targets; who cancels a reassignment gets the old replicas in an order of Kafka's."""
+    """Look at targets; who cancels a reassignment gets the old replicas in an order of Kafka's.
+
+    It may lie at a broker that pauses, and cancel what was ordered later (seed 971022).
+    """
     for tp, sample in there.items():
         about = about_topic(ordered, tp.topic, samples)
-        cancelled_us = max((each.end_us for each in about if _cancels(each, tp)), default=-1)
+        ends_us = (
+            samples.ended_us if each.may_come_again else each.end_us
+            for each in about
+            if _cancels(each, tp)
+        )
+        cancelled_us = max(ends_us, default=-1)
         wanted = possible_values(_assigned(about, tp, cancelled_us))
         has = sample.target or sample.replicas
         if wanted is None or has in wanted:

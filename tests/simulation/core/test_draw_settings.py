@@ -84,6 +84,12 @@ def test_retention_is_looked_for_within_a_story(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(20))
+def test_some_topics_have_their_records_stamped_by_brokers(seed: int) -> None:
+    topics = drawn(seed, Situation.STAMPED_RECORDS).cluster.topics
+    assert any(one.configs.get("message.timestamp.type") == "LogAppendTime" for one in topics)
+
+
+@pytest.mark.parametrize("seed", range(20))
 def test_the_first_topic_lies_where_the_plan_knows(seed: int) -> None:
     cluster = drawn(seed, Situation.FAILING_MOVE, Situation.UNCLEAN_ELECTION).cluster
     first = cluster.topics[0]

@@ -73,6 +73,21 @@ def test_clients_and_faults_count_where_they_did_something() -> None:
     )
 
 
+@pytest.mark.parametrize(("kind", "written"), [("LogAppendTime", 1), ("LogAppendTime", 0)])
+def test_brokers_stamp_what_is_written_to_a_topic_with_append_times(
+    kind: str, written: int
+) -> None:
+    topic = f"{{name: orders, configs: {{message.timestamp.type: {kind}}}}}"
+    text = f"""
+name: p
+shows: x.
+cluster: {{topics: [{topic}]}}
+workloads: [{{name: writer, topic: orders}}]
+"""
+    found = met_situations(parse_plan(text, source="p"), Story().evidence, {"writer": written}, {})
+    assert (Situation.STAMPED_RECORDS in found) is bool(written)
+
+
 def test_compaction_leaves_a_hole_in_the_log_of_a_compacted_topic() -> None:
     story = Story()
     story.log(1, is_leader=True)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from simulation.core.checkers.orders import check_orders
 from simulation.core.history import Function, Order
 from simulation.core.samples import BrokerConfigsSample, SampleSource, TopicSample
@@ -167,6 +169,25 @@ def test_a_cancelled_one_leaves_the_old_replicas_in_whichever_order() -> None:
     story.at(4).partition(topic_id=b"first", replicas=(2, 1))
 
     assert _texts(story) == []
+
+
+@pytest.mark.parametrize("is_unsure", [False, True])
+def test_a_cancellation_that_may_come_late_cancels_what_was_ordered_since(
+    *, is_unsure: bool
+) -> None:
+    """Seed 971022: it lay at a broker that paused."""
+    story = _story()
+    cancellation = Order("orders", 0, detail="cancel")
+    asked = story.at(2).history.begin("admin", Function.REASSIGN, cancellation)
+    if is_unsure:
+        asked.unknown("timed out")
+    else:
+        asked.ok(cancellation)
+    story.at(3).order(Function.REASSIGN, Order("orders", 0, assignment=((3, 2),)))
+    story.at(4).partition(topic_id=b"first", replicas=(2, 1))
+    story.at(5)
+
+    assert (_texts(story) == []) is is_unsure
 
 
 def test_a_topic_that_a_client_made_anew_is_as_nobody_ordered() -> None:
