@@ -102,13 +102,12 @@ def learn_late(step: Step, broker_id: int) -> None:
     newer = catch_up.newer_reports(step.state, known)
     if newer:
         catch_up.go_above(step, newer)
-        _go_on(step, catch_up.learn(step, newer, lost=0))
+        changed = catch_up.learn(step, newer, lost=0)
     else:
-        _hear_of_logs(step, known)
-    unknown_replicas.note(step, known)
+        changed = _hear_of_logs(step, known)
+    _take_in(step, known, changed)
     if step.state.is_reachable(broker_id):
         unknown_replicas.tell(step, (broker_id,))
-    report.topics = ()
 
 
 def is_learned(step: Step, broker_id: int) -> bool:
@@ -123,9 +122,7 @@ def is_learned(step: Step, broker_id: int) -> bool:
         catch_up.go_above(step, newer)
     if broker_id in step.run.unlearned and known[broker_id].topics is not None:
         del step.run.unlearned[broker_id]
-        _go_on(step, catch_up.learn(step, known, lost=0))
-        unknown_replicas.note(step, known)
-        known[broker_id].topics = ()
+        _take_in(step, known, catch_up.learn(step, known, lost=0))
     return broker_id not in step.run.unlearned
 
 
@@ -134,21 +131,29 @@ def has_told_logs(step: Step, broker_id: int) -> bool:
 
     False: it has to; by its next heartbeat it does.
     """
-    report = step.run.reports[broker_id]
-    if broker_id not in step.run.logs_told and report.topics is not None:
-        _hear_of_logs(step, {broker_id: report})
-        report.topics = ()
+    known = {broker_id: step.run.reports[broker_id]}
+    if broker_id not in step.run.logs_told and known[broker_id].topics is not None:
+        _take_in(step, known, _hear_of_logs(step, known))
     return not step.run.awaits_logs or broker_id in step.run.logs_told
 
 
-def _hear_of_logs(step: Step, reports: Reports) -> None:
-    if step.run.awaits_logs:
-        missing_logs.note(step, reports)
-        _go_on(step, catch_up.settle(step))
+def _hear_of_logs(step: Step, reports: Reports) -> list[TopicPartition]:
+    if not step.run.awaits_logs:
+        return []
+    missing_logs.note(step, reports)
+    return catch_up.settle(step)
 
 
-def _go_on(step: Step, changed: list[TopicPartition]) -> None:
-    """Elect who leads by what is known now, and tell the replicas of what has changed."""
+def _take_in(step: Step, reports: Reports, changed: list[TopicPartition]) -> None:
+    """Elect who leads by what is known now, and tell the replicas of what has changed.
+
+    What brokers told of their replicas holds once.
+    """
+    unknown_replicas.note(step, reports)
+    for report in reports.values():
+        report.topics = ()
+    if not changed:
+        return
     startup.set_phases(step, changed)
     elect_leaderless(step)
     batch = step.new_batch()

@@ -107,19 +107,18 @@ def report(reporter: IsrReporter) -> Generator[None, bool, Broken]:
     A refusal that a leader waits out is counted; the next LeaderAndIsr ends it.
     """
     sent = {
-        key: (replica.partition.leader_epoch, replica.partition.isr)
+        key: (replica, replica.partition.leader_epoch, replica.partition.isr)
         for key, replica in reporter._wanted.items()  # noqa: SLF001 -- nothing public has it
     }
-    replicas = dict(reporter._wanted)  # noqa: SLF001 -- as above
     refused = reporter._ports.refused_count.value  # noqa: SLF001 -- as above
     is_done = yield
     left = [
         str(replica.tp)
-        for key, replica in replicas.items()
+        for key, (replica, leader_epoch, isr) in sent.items()
         if key not in reporter._wanted  # noqa: SLF001 -- as above
         and replica.partition.is_leader
         and replica.partition.isr.proposed is not None
-        and (replica.partition.leader_epoch, replica.partition.isr) == sent[key]
+        and (replica.partition.leader_epoch, replica.partition.isr) == (leader_epoch, isr)
     ]
     if len(left) > reporter._ports.refused_count.value - refused:  # noqa: SLF001 -- as above
         return f"the Isrs that {left} propose are asked for no more"

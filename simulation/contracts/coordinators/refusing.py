@@ -173,10 +173,7 @@ def heartbeat_is_refused(
     members: GroupMembers, _: Waiter, request: HeartbeatRequest, *__: int
 ) -> Generator[None, Decided, Broken]:
     """Who goes on in a group of the consumer protocol is a member of it, in its generation."""
-    who = request.member_id, request.group_instance_id, request.generation_id
-    group = members.consumer.get(request.group_id)
-    may = group is None or _is_classic(group, *who)
-    return (yield from _answered_only_if(group, who, may=may))
+    return (yield from _answered_in_its_generation(members, request))
 
 
 @of_method(GroupMembers, "sync")
@@ -184,17 +181,17 @@ def sync_is_refused(
     members: GroupMembers, _: Waiter, request: SyncGroupRequest, *__: int
 ) -> Generator[None, Decided, Broken]:
     """Who gets its share in a group of the consumer protocol is a member, in its generation."""
+    late, named = ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.INCONSISTENT_GROUP_PROTOCOL
+    return (yield from _answered_in_its_generation(members, request, late, named))
+
+
+def _answered_in_its_generation(
+    members: GroupMembers, request: HeartbeatRequest | SyncGroupRequest, *but: ErrorCode
+) -> Generator[None, Decided, Broken]:
+    """Say whether who may is served, or refused with one of ``but``, and nobody else served."""
     who = request.member_id, request.group_instance_id, request.generation_id
     group = members.consumer.get(request.group_id)
     may = group is None or _is_classic(group, *who)
-    late, named = ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.INCONSISTENT_GROUP_PROTOCOL
-    return (yield from _answered_only_if(group, who, late, named, may=may))
-
-
-def _answered_only_if(
-    group: ConsumerGroup | None, who: object, *but: ErrorCode, may: bool
-) -> Generator[None, Decided, Broken]:
-    """Say whether who may is served, or refused with one of ``but``, and nobody else served."""
     try:
         yield
     except KafkaError as refused:
