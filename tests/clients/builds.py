@@ -93,3 +93,14 @@ def spark_program(build_dir: Path) -> list[str]:
     except ConnectorMissing as error:
         raise NotRunError(str(error)) from error
     return python_program("spark_program", build_dir)
+
+
+def connect_program(release: str, build_dir: Path) -> list[str]:
+    """Fetch Kafka Connect with its connectors."""
+    tool("java")
+    libs = build_dir / f"connect-{release}" / "libs"
+    if not any(libs.glob("connect-mirror-*.jar")):
+        options = (f"-DoutputDirectory={libs}", f"-Dkafka.version={release}")
+        command = (tool("mvn"), "-q", "-B", "dependency:copy-dependencies", *options)
+        build(*command, folder=FOLDER / "connect")
+    return [*python_program("connect_program", build_dir), str(libs)]

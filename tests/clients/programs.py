@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.clients.builds import (
+    connect_program,
     go_program,
     java_program,
     node_program,
@@ -28,7 +29,18 @@ COOPERATIVE: Final = "cooperative group"
 BATCH: Final = "batch"
 STREAMING: Final = "streaming"
 SINK: Final = "sink"
-COORDINATED: Final = (GROUP, CONSUMER_GROUP, COOPERATIVE, TRANSACTIONS, COMMITTED, STREAMS)
+CONNECTORS: Final = "connectors"
+MIRROR: Final = "mirror"
+COORDINATED: Final = (
+    GROUP,
+    CONSUMER_GROUP,
+    COOPERATIVE,
+    TRANSACTIONS,
+    COMMITTED,
+    STREAMS,
+    CONNECTORS,
+    MIRROR,
+)
 FOUR: Final = (ADMIN, PRODUCE, GROUP, TRANSACTIONS)
 MEANINGS: Final = {
     ADMIN: "creates a topic, changes, describes and deletes it",
@@ -46,6 +58,10 @@ MEANINGS: Final = {
     BATCH: "reads whole topics, also while they are written: every record once, in order",
     STREAMING: "Structured Streaming from a topic into Parquet: every record once, in order",
     SINK: "Structured Streaming from one topic into another: every record, at least once",
+    CONNECTORS: "a file into a topic, exactly once, and on into a file, by two workers, one of "
+    "which is killed: every line once and in order in the topic; made and deleted over REST",
+    MIRROR: "MirrorMaker 2 from another cluster: every record once, in the order of its key; the "
+    "topic's configuration follows, and a group goes on with the copy",
 }
 
 
@@ -97,6 +113,7 @@ PROGRAMS: Final = (
     ),
     Program("kafka-python", partial(python_program, "kafka_python")),
     Program("aiokafka", partial(python_program, "aiokafka_program")),
+    Program("Kafka Connect", partial(connect_program, "4.3.1"), (CONNECTORS, MIRROR)),
     Program("Spark Kafka connector", spark_program, (BATCH, STREAMING, SINK), is_quick=False),
 )
 NOTES: Final = (
