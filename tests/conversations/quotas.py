@@ -29,6 +29,8 @@ def alter(speaker: Speaker) -> Step:
     if speaker.chance(0.05):
         entity = entity * 2
     keys = [speaker.one_of(_KEYS) for _ in range(speaker.mostly(1, 0, 2))]
+    if speaker.is_told_late:
+        keys = list(dict.fromkeys(keys))  # 3.9 takes one that is there twice.
     values = _VALUES[:_POSITIVE] if speaker.is_told_late else _VALUES
     ops: list[dict[str, Any]] = [
         {"key": key, "value": speaker.one_of(values), "remove": speaker.chance(0.25)}
