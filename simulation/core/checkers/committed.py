@@ -106,18 +106,20 @@ def _lacking(evidence: Evidence, known: _CommittedSoFar, at_us: int) -> Iterator
 def _may_be_out(evidence: Evidence, known: _CommittedSoFar, broker: int, at_us: int) -> bool:
     """Tell whether the controller took a broker out of the Isr and ended before anybody looked.
 
-    The leader has heard it then. What is decided is seen when the controller is there again.
+    The leader has heard it then, and commits without that broker; its log dir may have failed
+    since (seed 971115). What is decided is seen when the controller is there again.
     """
-    assert known.decided is not None
-    leader = known.replicas.get(known.decided.leader)
-    if leader is None or leader.role is not Role.LEADER or broker in leader.isr:
+    decided, committed = known.decided, known.committed
+    assert decided is not None
+    assert committed is not None
+    if committed.broker != decided.leader or broker in committed.isr:
         return False
     seen = [
         each.is_up
         for each in evidence.samples.nodes
         if each.node == CONTROLLER_NODE and each.at_us <= at_us
     ]
-    return leader.leader_epoch == known.decided.leader_epoch and seen[-1:] == [False]
+    return committed.leader_epoch == decided.leader_epoch and seen[-1:] == [False]
 
 
 def _text(known: _CommittedSoFar, member: ReplicaSample) -> str:

@@ -123,8 +123,10 @@ def test_who_was_taken_out_just_before_the_controller_ended_is_not_held_against_
     story.replica(2, end=5)
     story.at(2).replica(1, Role.LEADER, end=8, high_watermark=8, isr=isr)
     story.samples.nodes.append(NodeSample(story.now_us, "controller", is_up, boot=1))
-
     assert len(_texts(story)) == count
+
+    story.at(3).replica(1, Role.OFFLINE)
+    assert len(_texts(story)) == count, "seed 971115"
 
 
 def test_a_world_that_does_not_see_all_nodes_at_once_tells_nothing() -> None:
