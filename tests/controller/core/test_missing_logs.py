@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from controller.core import catch_up, missing_logs
+from controller.core.election import Strategy, elect
 from controller.core.reassignment_records import RemovalsPending
 from controller.core.records import Record
 from protocol.ids import NO_LEADER
@@ -45,6 +46,17 @@ def test_nobody_leads_while_somebody_who_was_not_heard_may_have_the_log() -> Non
     assert cluster.partition("orders-0").leader_epoch == 5
     assert missing_logs.are_awaited(cluster.state)
     assert cluster.machine.run.awaits_logs
+
+
+def test_only_an_unclean_election_gives_a_leader_meanwhile() -> None:
+    cluster = four()
+    learned(cluster, {1: has(), 2: has()})
+    found = [
+        elect(cluster.state, tp("orders-0"), strategy, is_unclean_allowed=allowed)
+        for strategy in (Strategy.OFFLINE, Strategy.PREFERRED)
+        for allowed in (False, True)
+    ]
+    assert [each and each.partition.leader for each in found] == [None, 1, None, None]
 
 
 def test_who_waits_and_for_whom_is_said_once() -> None:
