@@ -187,7 +187,7 @@ class Moves:
             self._remove(replica, log)  # Abandoned while it was being created.
             return
         future.log = log
-        self._enlist(replica, future)
+        self._enlist(replica, log, future)
 
     def _attach(
         self,
@@ -210,7 +210,11 @@ class Moves:
         self.state.cleaning_pauses.pause(replica.tp)
         return future
 
-    def _enlist(self, replica: Replica, future: FutureReplica) -> None:
+    def _enlist(
+        self, replica: Replica, log: HostedLog[LogPositions], future: FutureReplica
+    ) -> None:
+        # It may have changed since the log was loaded, or while it was being made.
+        log.files.config = replica.log.files.config
         logger.info("%s moves: %s -> %s", replica.tp, replica.log_dir, future.dir.path)
         self._report(replica, future)
         self._mover(replica.tp).add(MovingLog(self.state, self.tools, replica, future))
@@ -268,7 +272,7 @@ class Moves:
             return
         fallback_offset = orphan.positions.high_watermark
         future = self._attach(replica, orphan.dir, orphan, fallback_offset=fallback_offset)
-        self._enlist(replica, future)
+        self._enlist(replica, orphan, future)
 
     def on_truncated(self, replica: Replica, offset: int) -> None:
         """The current log was cut: the future log may be ahead of it."""

@@ -152,7 +152,7 @@ def log_start_rose(
 def point_to_promoted(
     moving: MovingLog, source: object, written_epochs: list[EpochEntry]
 ) -> Generator[None, None, Broken]:
-    """A log that has moved begins where it did, and is as compacted as it was.
+    """A log that has moved begins where it did, is as compacted as it was, and as its topic says.
 
     Each log dir writes down for itself where its logs begin, and how far they are compacted.
     """
@@ -169,7 +169,8 @@ def point_to_promoted(
     there = (offsets.get(before, replica.tp), offsets.get(replica.log_dir, replica.tp))
     if there != (None, cleaned):
         return f"{replica.tp} is compacted up to {cleaned}, after its move known is {there}"
-    return None
+    config, wanted = replica.log.files.config, state.ports.topic_config(replica.tp.topic)
+    return None if config == wanted else f"{replica.tp} moved, and is written by {config}"
 
 
 @of_method(Deletions, "_rename")

@@ -109,6 +109,25 @@ def leader_and_isr(
     return f"nobody knows where {unknown} are" if unknown else None
 
 
+@of_method(Leadership, "_leader_and_isr")
+def answer_of_roles(
+    leadership: Leadership, request: LeaderAndIsrRequest
+) -> Generator[None, LeaderAndIsrResponse, Broken]:
+    """No replica is said to have its role that is offline by then."""
+    response = yield
+    names = {bytes(each.topic_id): each.topic_name for each in request.topic_states}
+    hosted = leadership.state.hosted
+    offline = [
+        tp
+        for topic in response.topics
+        for each in topic.partition_errors
+        if each.error_code == ErrorCode.NONE
+        if (tp := TopicPartition(names[bytes(topic.topic_id)], each.partition_index))
+        if hosted.is_offline(tp)
+    ]
+    return f"{offline} are offline, answered as well" if offline else None
+
+
 @of_method(Leadership, "take_role")
 def take_role(
     leadership: Leadership, replica: Replica, decision: LeaderAndIsrDecision

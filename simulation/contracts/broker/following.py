@@ -13,6 +13,7 @@ from collections.abc import Generator
 from broker.core.append import FollowerAppend
 from broker.core.control_rules import LeaderAndIsrDecision
 from broker.engine.control.leadership import Leadership
+from broker.engine.control.stopping import Stopping
 from broker.engine.follow.fetcher import Fetcher
 from broker.engine.follow.followed import FetchedRecords, Followed, FollowState
 from broker.engine.follow.follower import FollowedLog, Following
@@ -20,7 +21,8 @@ from broker.engine.replica import Replica
 from broker.engine.serve.fetch import Fetches
 from broker.engine.types import FetchParams, FetchPart
 from protocol.errors import ErrorCode
-from protocol.ids import NO_EPOCH, BrokerId
+from protocol.ids import NO_EPOCH, BrokerId, TopicPartition
+from protocol.messages.control import StopReplicaRequest, StopReplicaResponse
 from simulation.contracts.contract import Broken, of_method
 
 
@@ -148,4 +150,27 @@ def note_follower(
     is_told = reporter.get((replica.topic_id, replica.tp.partition)) is replica
     if partition.isr is not before and not is_told:
         return f"{partition.isr} of {replica.tp} is told to nobody"
+    return None
+
+
+@of_method(Stopping, "_stop_replica")
+def stop_replica(
+    stopping: Stopping, request: StopReplicaRequest
+) -> Generator[None, StopReplicaResponse, Broken]:
+    """A replica that is stopped is neither fetched nor moved, one that is deleted is gone."""
+    deleted = {
+        TopicPartition(topic.topic_name, each.partition_index): each.delete_partition
+        for topic in request.topic_states
+        for each in topic.partition_states
+    }
+    response = yield
+    for row in response.partition_errors:
+        tp = TopicPartition(row.topic_name, row.partition_index)
+        replica = stopping._state.hosted.online_replica(tp)  # noqa: SLF001 -- as above
+        if row.error_code != ErrorCode.NONE or replica is None:
+            continue
+        is_fetched = _source_of(stopping._following, replica) is not None  # noqa: SLF001 -- as above
+        is_moved = stopping._moves._mover(tp).has(tp)  # noqa: SLF001 -- as above
+        if deleted[tp] or is_fetched or is_moved or not replica.is_stopped:
+            return f"{tp} is stopped; deleted: {deleted[tp]}, fetched: {is_fetched}, {is_moved}"
     return None

@@ -7,7 +7,7 @@ Source: ReplicaManager.scala alterReplicaLogDirs, ReplicaAlterLogDirsThread.scal
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Final
 
 from broker.core import future_log as rules
@@ -25,6 +25,7 @@ from broker.engine.move.mover import Mover, MovingReplica
 from broker.engine.move.moves import Moves
 from broker.engine.move.moving import MovingLog
 from broker.engine.replica import Replica
+from broker.lifecycle.engine_events import EngineEventRelay
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from simulation.contracts.contract import Broken, of_function, of_method
@@ -175,6 +176,21 @@ def on_accepted(moves: Moves, replica: Replica) -> Generator[None, None, Broken]
     mover = moves._mover(replica.tp)  # noqa: SLF001 -- nothing public has it
     is_alone = future.move.is_active and not mover.has(replica.tp)
     return f"{replica.tp} is copied by nobody" if is_alone else None
+
+
+@of_method(Moves, "alter")
+def alter(
+    moves: Moves, parts: Sequence[tuple[TopicPartition, str]]
+) -> Generator[None, dict[TopicPartition, ErrorCode], Broken]:
+    """An order that was carried out before it came ends what was set for moves, as a swap does."""
+    was_moving = moves.state.is_moving
+    answers = yield
+    events = moves.state.ports.events
+    is_done = not (was_moving or moves.state.is_moving or any(answers.values()))
+    if not is_done or not isinstance(events, EngineEventRelay):
+        return None
+    is_told = events._move_throttles._wake.is_set()  # noqa: SLF001 -- nothing public has it
+    return None if is_told else f"{list(answers)} are where they belong, the throttle stays"
 
 
 @of_method(Mover, "_drop")

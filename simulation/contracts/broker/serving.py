@@ -80,6 +80,20 @@ def _misread(reading: Reading, replica: Replica, part: FetchPart, result: FetchR
     return None
 
 
+@of_method(Fetches, "_unregister")
+def unregister(fetches: Fetches, reading: Reading) -> Generator[None, None, Broken]:
+    """Nothing is kept of a fetch that is over."""
+    yield
+    polls = fetches._polls.get(reading.params.replica_id, {})  # noqa: SLF001 -- as above
+    kept = [
+        str(replica.tp)
+        for replica in reading.waiting_at
+        for waiters in (replica.followers, replica.consumers)
+        if reading.delayed in waiters._waits  # noqa: SLF001 -- as above
+    ]
+    return f"{kept} keep it" if kept or reading.delayed in polls else None
+
+
 @of_function(fetch_handler._read)  # noqa: SLF001 -- the rule of a handler
 def read(
     context: Context, params: FetchParams, parts: Sequence[FetchPart], version: int

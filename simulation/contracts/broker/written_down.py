@@ -8,6 +8,7 @@ A log that is gone leaves no trace but in the checkpoints. Source: KAFKA-6604; K
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
+from typing import Final
 
 from broker.engine.control.loaded_log_dirs import LoadedLogDirs
 from broker.engine.log.checkpoints import Checkpoints
@@ -15,6 +16,8 @@ from broker.storage.log_dir import LogDir
 from broker.storage.recovery import LoadedLogDir
 from protocol.ids import TopicPartition
 from simulation.contracts.contract import Broken, of_method
+
+_WRITING: Final = "write checkpoints"
 
 
 @of_method(Checkpoints, "high_watermarks_of")
@@ -49,4 +52,31 @@ def note_missing(
     wanted = [tp for tp in named if tp not in here] if is_known else []
     if sorted(lost) != sorted(wanted):
         return f"{list(named)} are named, {list(here)} were found, lost are {list(lost)}"
+    return None
+
+
+@of_method(Checkpoints, "write_at_once")
+def write_at_once(checkpoints: Checkpoints, log_dir: LogDir) -> Generator[None, None, Broken]:
+    """A recovery point that fell is written down before anything is appended behind it."""
+    yield
+    queue = log_dir.queue
+    waiting = (getattr(each, "operation", "") for each in queue._queue)  # noqa: SLF001 -- as above
+    begun = (operation for operation, _, _ in queue._running)  # noqa: SLF001 -- as above
+    is_due = _WRITING in (*waiting, *begun)
+    return None if is_due or not log_dir.is_online else f"nothing is written of {log_dir.path}"
+
+
+@of_method(Checkpoints, "write_high_watermarks")
+def write_high_watermarks(checkpoints: Checkpoints) -> Generator[None, None, Broken]:
+    """What has left a log dir is written down as gone by the next look.
+
+    A start would take it for lost.
+    """
+    busy = list(checkpoints._changed)  # noqa: SLF001 -- as above
+    yield
+    log_dirs = checkpoints._state.log_dirs  # noqa: SLF001 -- as above
+    for path, gone in checkpoints._gone.items():  # noqa: SLF001 -- as above
+        left = [str(tp) for tp, by in gone.items() if by is None]
+        if left and path not in busy and log_dirs[path].is_online:
+            return f"{path} names {left} still, which have left"
     return None

@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterable
 from typing import Any
 
 from broker.storage.disk_queue import DiskQueue
+from broker.storage.log_dir import FirstQueue, LogDir
 from simulation.contracts.contract import Broken, of_method
 
 
@@ -33,10 +34,25 @@ def on_done(queue: DiskQueue, results: list[object]) -> Generator[None, None, Br
 
 @of_method(DiskQueue, "fail")
 def fail(queue: DiskQueue, operation: str, cause: BaseException) -> Generator[None, None, Broken]:
-    """Nobody waits for a disk that has failed."""
+    """Nobody waits for a disk that has failed, and it fails as a whole."""
     waiting = [each for _, futures, _ in queue._running for each in futures]  # noqa: SLF001 -- as above
     waiting += [each.future for each in queue._queue]  # noqa: SLF001 -- as above
     waiting += queue._room_waiters  # noqa: SLF001 -- as above
     is_over = queue.failure is not None
     yield
-    return None if is_over else _left_waiting(queue, waiting)
+    if is_over:
+        return None
+    log_dir = getattr(queue, "_log_dir", None)
+    if isinstance(log_dir, LogDir) and log_dir.is_online:
+        return f"one thread of {queue.path} is at its end: {queue.failure}; the other goes on"
+    return _left_waiting(queue, waiting)
+
+
+@of_method(FirstQueue, "fail")
+def fail_both(
+    queue: FirstQueue, operation: str, cause: BaseException
+) -> Generator[None, None, Broken]:
+    """A log dir that fails has no thread left that works."""
+    yield
+    beside = queue._log_dir.background_queue  # noqa: SLF001 -- as above
+    return f"{queue.path} failed: {cause}, beside it goes on" if beside.is_online else None

@@ -266,3 +266,10 @@ class Lab:
             isr=led.isr,
             partition_epoch=led.partition_epoch,
         )
+
+
+def appended(node: Node, end_offset: int, counts: bool) -> None:
+    assert counts
+    node.replica().partition.leader_appended(
+        end_offset, now_ms=node.state.now_ms(), lag_time_max_ms=30_000
+    )

@@ -14,19 +14,11 @@ from protocol.metrics.rows import MoveState
 from protocol.records.batch import Compression
 from protocol.records.build import NewRecord
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
-from tests.broker.engine.lab import Lab
+from tests.broker.engine.lab import Lab, appended
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.moved import begin, filled, move_rows, names, stopped, until_moved
-from tests.broker.engine.node import Node
 
 NONE = ErrorCode.NONE
-
-
-def appended(node: Node, end_offset: int, counts: bool) -> None:
-    assert counts
-    node.replica().partition.leader_appended(
-        end_offset, now_ms=node.state.now_ms(), lag_time_max_ms=30_000
-    )
 
 
 @pytest.mark.scenario(92, 124)
@@ -232,6 +224,7 @@ async def test_a_move_goes_on_after_a_restart(is_clean: bool) -> None:
         await begin(node, node.paths[1])
         await asyncio.sleep(0.01)
         node = await alone.restart(1, is_clean=is_clean)
+        node.topic_configs["orders"] = {"segment.bytes": "2048"}
         assert await node.dir_of(is_future=True) == node.paths[1]
         (future,) = (node.engine.describe.log_dirs(None))[1].replicas
         assert 0 < future.size_bytes < 2_000, "it resumes behind what was copied"
@@ -239,6 +232,7 @@ async def test_a_move_goes_on_after_a_restart(is_clean: bool) -> None:
         await until_moved(node, node.paths[1])
         assert offsets_of(await node.fetch(0)) == list(range(30))
         assert node.state.log_dir_states.log_count(node.paths[0]) == 0
+        assert node.replica().log.files.config.segment_bytes == 2048
 
 
 @pytest.mark.scenario(138, 139)

@@ -34,7 +34,7 @@ from jbodlab.worlds.scenario_files import load_plan
 from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from tests.broker.storage.builders import ORDERS, filled_log
+from tests.broker.storage.builders import ORDERS, Config, filled_log
 from tests.simulation.contracts.broker.test_engine import is_well, told_by
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
@@ -102,13 +102,18 @@ def test_what_is_not_written_down_yet_does_not_count_as_deleted() -> None:
     assert told_risen(6, again=True)
 
 
-def told_moved(written: int, *, moves_offset: bool = True) -> list[str]:
+def told_moved(
+    written: int, *, moves_offset: bool = True, segment_bytes: int | None = None
+) -> list[str]:
     """Return what is told when a log that begins at 5 moves from /d1 to /d2."""
     replica, promoted = replica_at(5), replica_at(5, path="/d2").log
     write_log_start_offsets(promoted.dir.disk, {ORDERS: promoted.files}, raised={ORDERS: written})
     moving: Any = object.__new__(MovingLog)
     offsets = with_cleaned()
-    moving._replica, moving._state = replica, SimpleNamespace(cleaner_offsets=offsets)
+    config = Config(segment_bytes=segment_bytes or promoted.files.config.segment_bytes)
+    ports = SimpleNamespace(topic_config=answers(config))
+    state = SimpleNamespace(cleaner_offsets=offsets, ports=ports)
+    moving._replica, moving._state = replica, state
 
     def moves(*_: object) -> None:
         replica.log = promoted
@@ -123,6 +128,10 @@ def test_what_was_deleted_and_compacted_of_a_log_is_known_where_it_moves_to() ->
     assert not told_moved(5)
     assert told_moved(3)
     assert told_moved(5, moves_offset=False)
+
+
+def test_a_log_that_has_moved_is_written_as_its_topic_says() -> None:
+    assert told_moved(5, segment_bytes=7)
 
 
 def forgets_nothing(deletions: Any, tp: Any, log: Any, *how: Any) -> Any:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextlib import ExitStack
 from functools import cache
+from types import SimpleNamespace
 from typing import Any, Final
 
 import pytest
@@ -19,13 +21,16 @@ from broker.engine.types import EpochAnswer
 from jbodlab.worlds.scenario_files import load_plan
 from protocol.errors import ErrorCode
 from protocol.messages.control import (
+    LeaderAndIsrPartitionError,
     LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    LeaderAndIsrTopicError,
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
 from simulation.core.plan import Plan
 from simulation.simulated_run import Options, SimulatedRun, simulate
-from tests.simulation.contracts.wrong_rules import answers, plant, wrong_once
+from tests.simulation.contracts.wrong_rules import answers, plant, told_of, wrong_once
 
 HOST_NEW: Final = Logs.host_new
 RESTART: Final = Logs.restart_at
@@ -164,3 +169,32 @@ def told_by(
         runs.append(run)
     texts = [each.text for each in run.verdict.violations]
     return next((text for text in texts if text.startswith(f"{rule} ")), "")
+
+
+@pytest.mark.parametrize(
+    ("code", "is_offline", "is_told"),
+    [
+        (ErrorCode.NONE, True, True),
+        (ErrorCode.NONE, False, False),
+        (ErrorCode.KAFKA_STORAGE_ERROR, True, False),
+    ],
+)
+def test_no_offline_replica_is_answered_as_well(
+    code: ErrorCode, *, is_offline: bool, is_told: bool
+) -> None:
+    row = LeaderAndIsrPartitionError(topic_name="", partition_index=0, error_code=code)
+    topic = LeaderAndIsrTopicError(topic_id=bytes(16), partition_errors=[row])
+    request: Any = SimpleNamespace(
+        topic_states=[SimpleNamespace(topic_id=bytes(16), topic_name="orders")]
+    )
+    hosted = SimpleNamespace(is_offline=answers(is_offline))
+    leadership: Any = object.__new__(Leadership)
+    leadership.state = SimpleNamespace(hosted=hosted)
+
+    async def takes_roles(*_: object) -> LeaderAndIsrResponse:
+        return LeaderAndIsrResponse(error_code=ErrorCode.NONE, partition_errors=[], topics=[topic])
+
+    def use() -> None:
+        asyncio.run(leadership._leader_and_isr(request))
+
+    assert bool(told_of(takes_roles, "Leadership._leader_and_isr", use)) is is_told

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from functools import partial
 from types import SimpleNamespace
@@ -10,12 +11,14 @@ from typing import Any, Final
 import pytest
 
 from broker.engine.control.leadership import Leadership
+from broker.engine.control.stopping import Stopping
 from broker.engine.follow.fetcher import Fetcher
 from broker.engine.follow.followed import Followed, FollowState
 from broker.engine.follow.follower import Following
 from broker.engine.replica import Replica
 from jbodlab.worlds.scenario_files import load_plan
 from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
 from tests.simulation.contracts.broker.test_engine import LEADER_FAILS, is_well, told_by
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
@@ -80,3 +83,39 @@ def test_what_a_follower_does_after_a_refusal_is_told(code: ErrorCode, state: Fo
         use = partial(refused, entry, code)
         told = told_of(answers(None), "Fetcher.refused", use)
         assert bool(told) is (entered is not state)
+
+
+def told_stopped(
+    *, is_deleted: bool = False, code: ErrorCode = ErrorCode.NONE, **stands: bool
+) -> list[str]:
+    """Return what is told when a replica that is online stands so after its StopReplica."""
+    tp = TopicPartition("orders", 0)
+    replica = SimpleNamespace(tp=tp, is_stopped=stands.get("is_stopped", True))
+    stopping: Any = object.__new__(Stopping)
+    stopping._state = SimpleNamespace(hosted=SimpleNamespace(online_replica=answers(replica)))
+    sources = {tp: (2, None)} if stands.get("is_fetched") else {}
+    stopping._following = SimpleNamespace(_source_of=sources)
+    mover = SimpleNamespace(has=answers(stands.get("is_moved", False)))
+    stopping._moves = SimpleNamespace(_mover=answers(mover))
+    state = SimpleNamespace(partition_index=0, delete_partition=is_deleted)
+    request: Any = SimpleNamespace(
+        topic_states=[SimpleNamespace(topic_name="orders", partition_states=[state])]
+    )
+    row = SimpleNamespace(topic_name="orders", partition_index=0, error_code=code)
+
+    async def stops(*_: object) -> object:
+        return SimpleNamespace(partition_errors=[row])
+
+    def use() -> None:
+        asyncio.run(stopping._stop_replica(request))
+
+    return told_of(stops, "Stopping._stop_replica", use)
+
+
+def test_a_replica_that_is_stopped_is_neither_fetched_nor_moved() -> None:
+    assert not told_stopped()
+    assert told_stopped(is_fetched=True)
+    assert told_stopped(is_moved=True)
+    assert told_stopped(is_stopped=False)
+    assert told_stopped(is_deleted=True)
+    assert not told_stopped(is_deleted=True, code=ErrorCode.KAFKA_STORAGE_ERROR)

@@ -28,13 +28,16 @@ from broker.core.replication_quota import ReplicationQuota
 from broker.engine.move.mover import Mover
 from broker.engine.move.moves import Moves
 from broker.engine.move.moving import MovingLog
+from jbodlab.worlds.scenario_files import load_plan
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.core.test_future_log import decide, online
+from tests.simulation.contracts.broker.test_engine import is_well, told_by
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 Wrong = Callable[..., Any]
 TP = TopicPartition("orders", 0)
+ALTER: Final = Moves.alter
 
 
 def move(state: MoveState = MoveState.COPYING) -> Move:
@@ -205,3 +208,16 @@ def test_a_mover_forgets_no_move_but_the_one_that_is_over(*, is_begun_anew: bool
     assert told_of(None, "Mover._drop", use) == []
     assert bool(told_of(forgets_whoever_is_copied, "Mover._drop", use)) is is_begun_anew
     assert bool(told_of(answers(None), "Mover._drop", use)) is not is_begun_anew
+
+
+async def obeys_and_tells_nobody(moves: Any, parts: Any) -> object:
+    obeyed = await ALTER(moves, parts)
+    moves.state.ports.events._move_throttles._wake.clear()
+    return obeyed
+
+
+def test_an_order_that_was_carried_out_before_it_came_takes_the_throttle_off() -> None:
+    scenario = "move-to-where-the-replica-is-does-nothing"
+    assert is_well(scenario)
+    told = told_by(load_plan(scenario), "Moves.alter", obeys_and_tells_nobody)
+    assert told.startswith("Moves.alter breaks its promise")

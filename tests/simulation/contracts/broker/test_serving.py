@@ -58,6 +58,7 @@ async def asks_for_nothing(reporter: Any) -> bool:
 
 WRONG_RULES: Final[list[tuple[str, Callable[..., object], str]]] = [
     ("Fetches._look", refuses_and_waits, LEADER_FAILS),
+    ("Fetches._unregister", answers(None), LEADER_FAILS),
     ("Fetches._look", tells_an_older_end, LEADER_FAILS),
     ("Fetches._look", answers(FetchResult()), KNOWS_LESS),
     ("IsrReporter.propose", answers(None), LEADER_FAILS),

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import pytest
 
+from broker.core.log_dirs import LogDirFailed
 from broker.storage.disk_queue import DiskQueue
 from tests.broker.storage.test_disk_queue import HeldWorker, held_log_dir
 from tests.simulation.contracts.wrong_rules import answers, told_of
@@ -62,11 +63,31 @@ def forgets_what_is_queued(queue: DiskQueue, operation: str, cause: BaseExceptio
     FAIL(queue, operation, cause)
 
 
+def fails_alone(queue: DiskQueue, operation: str, cause: BaseException) -> None:
+    queue.failure = LogDirFailed(queue.path, operation, cause)
+
+
+async def _fail(*, is_beside: bool) -> None:
+    log_dir = held_log_dir(HeldWorker())
+    queue = log_dir.background_queue if is_beside else log_dir.queue
+    queue.fail("sync", OSError("broken"))
+
+
+def fail() -> None:
+    asyncio.run(_fail(is_beside=False))
+
+
+def fail_beside() -> None:
+    asyncio.run(_fail(is_beside=True))
+
+
 WRONG_RULES: Final[list[tuple[str, Callable[..., object], Callable[[], object]]]] = [
     ("DiskQueue._on_done", answers(None), works),
     ("DiskQueue._on_done", forgets_who_waits_for_what_failed, fails),
     ("DiskQueue.fail", answers(None), fails),
     ("DiskQueue.fail", forgets_what_is_queued, fails),
+    ("DiskQueue.fail", fails_alone, fail_beside),
+    ("FirstQueue.fail", fails_alone, fail),
 ]
 
 
