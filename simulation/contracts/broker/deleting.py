@@ -34,9 +34,11 @@ from broker.engine.serve.record_deletion import RecordDeletions
 from broker.storage.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
     CorruptCheckpoint,
+    parse_leader_epochs,
     parse_offsets,
 )
 from broker.storage.files import LogDirFiles
+from broker.storage.layout import LEADER_EPOCH_FILE
 from broker.storage.log_dir import LogDir
 from broker.storage.partition_log import PartitionLog
 from protocol.configs.topic import TopicConfig
@@ -45,7 +47,7 @@ from protocol.ids import TopicPartition
 from protocol.ports import Disk
 from simulation.contracts.broker.hosted_logs import deletions_overdue
 from simulation.contracts.contract import Broken, of_method
-from simulation.contracts.storage.disks import durable, is_spoilt, tree_of
+from simulation.contracts.storage.disks import content, durable, is_spoilt, tree_of
 
 
 def kept_log_start(disk: Disk, tp: TopicPartition, files: PartitionLog) -> int | None:
@@ -152,7 +154,7 @@ def log_start_rose(
 def point_to_promoted(
     moving: MovingLog, source: object, written_epochs: list[EpochEntry]
 ) -> Generator[None, None, Broken]:
-    """A log that has moved begins where it did, is as compacted as it was, and as its topic says.
+    """A log that has moved is as it was: its begin, leader epochs, settings, and what is compacted.
 
     Each log dir writes down for itself where its logs begin, and how far they are compacted.
     """
@@ -170,7 +172,26 @@ def point_to_promoted(
     if there != (None, cleaned):
         return f"{replica.tp} is compacted up to {cleaned}, after its move known is {there}"
     config, wanted = replica.log.files.config, state.ports.topic_config(replica.tp.topic)
-    return None if config == wanted else f"{replica.tp} moved, and is written by {config}"
+    if config != wanted:
+        return f"{replica.tp} moved, and is written by {config}"
+    return _forgets_epochs(replica)
+
+
+def _forgets_epochs(replica: Replica) -> Broken:
+    """Say that a log's directory does not have its leader epochs, and is not about to."""
+    log, tree = replica.log, tree_of(replica.log.dir.disk)
+    if tree is None:
+        return None
+    data = content(tree, f"{log.files.name}/{LEADER_EPOCH_FILE}")
+    try:
+        written = [] if data is None else parse_leader_epochs(data)
+    except CorruptCheckpoint:
+        return None
+    known = [tuple(entry) for entry in replica.partition.epochs.entries]
+    due = [getattr(each, "operation", "") for each in log.queue._queue]  # noqa: SLF001 -- as above
+    if written == known or "write leader epochs" in due:
+        return None
+    return f"{replica.tp} moved with leader epochs {known}, {written} stand in its directory"
 
 
 @of_method(Deletions, "_rename")

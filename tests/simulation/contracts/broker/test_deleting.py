@@ -15,6 +15,7 @@ import pytest
 from broker.core.cleaner_offsets import CleanerOffsets
 from broker.core.delayed import DelayedProduce, ProduceWaiters
 from broker.core.future_log import CleaningPauses
+from broker.core.leader_epochs import LeaderEpochs
 from broker.core.rebuild_throttle import RebuildThrottle
 from broker.core.retention import RetentionLimits
 from broker.engine.control.failures import Failures
@@ -57,10 +58,12 @@ def replica_at(start: int, disk: MemoryDisk | None = None, path: str = "/d1") ->
     replica.tp = ORDERS
     replica.is_ended, replica.tell_log_start = False, None
     replica.log_start_write, replica.kept_log_start = None, 0
-    replica.partition = SimpleNamespace(log_start_offset=start, high_watermark=9)
+    epochs = LeaderEpochs()
+    replica.partition = SimpleNamespace(log_start_offset=start, high_watermark=9, epochs=epochs)
     disk = disk or MemoryDisk()
     log_dir = SimpleNamespace(disk=disk, path=path)
-    replica.log = SimpleNamespace(dir=log_dir, files=filled_log(disk, 12))
+    queue = SimpleNamespace(_queue=[])
+    replica.log = SimpleNamespace(dir=log_dir, files=filled_log(disk, 12), queue=queue)
     return replica
 
 
@@ -103,7 +106,11 @@ def test_what_is_not_written_down_yet_does_not_count_as_deleted() -> None:
 
 
 def told_moved(
-    written: int, *, moves_offset: bool = True, segment_bytes: int | None = None
+    written: int,
+    *,
+    moves_offset: bool = True,
+    segment_bytes: int | None = None,
+    epochs: tuple[int, ...] = (),
 ) -> list[str]:
     """Return what is told when a log that begins at 5 moves from /d1 to /d2."""
     replica, promoted = replica_at(5), replica_at(5, path="/d2").log
@@ -114,6 +121,9 @@ def told_moved(
     ports = SimpleNamespace(topic_config=answers(config))
     state = SimpleNamespace(cleaner_offsets=offsets, ports=ports)
     moving._replica, moving._state = replica, state
+    if epochs:
+        promoted.files.write_leader_epochs([(epochs[0], 0)])
+    replica.partition.epochs = LeaderEpochs([(epoch, n) for n, epoch in enumerate(epochs)])
 
     def moves(*_: object) -> None:
         replica.log = promoted
@@ -132,6 +142,11 @@ def test_what_was_deleted_and_compacted_of_a_log_is_known_where_it_moves_to() ->
 
 def test_a_log_that_has_moved_is_written_as_its_topic_says() -> None:
     assert told_moved(5, segment_bytes=7)
+
+
+def test_a_log_that_has_moved_has_its_leader_epochs() -> None:
+    assert not told_moved(5, epochs=(3,))
+    assert told_moved(5, epochs=(3, 4))
 
 
 def forgets_nothing(deletions: Any, tp: Any, log: Any, *how: Any) -> Any:
