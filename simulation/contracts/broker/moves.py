@@ -165,8 +165,16 @@ def on_truncated(moves: Moves, replica: Replica, offset: int) -> Generator[None,
 
 @of_method(Moves, "on_leader_epoch")
 def on_accepted(moves: Moves, replica: Replica) -> Generator[None, None, Broken]:
-    """A move goes on in the leader epoch of its replica, and no copy is left to nobody."""
+    """A move goes on in the leader epoch of its replica, and no copy is left to nobody.
+
+    But nothing interrupts a swap whose renames have begun.
+    """
+    future = replica.future
+    promoted = future if future is not None and future.is_promoting else None
+    before = None if promoted is None else promoted.move.state
     yield
+    if promoted is not None and promoted.move.state is not before:
+        return f"{replica.tp} changes log dirs, its move is {promoted.move.state.name}"
     future = replica.future
     if future is None or future.log is None or future.is_promoting:
         return None

@@ -69,12 +69,19 @@ def divide(
 def fetched(
     throttle: FollowerThrottle, entry: Followed, size_bytes: int, leader_high_watermark: int
 ) -> Generator[None, None, Broken]:
-    """What a follower was given of a throttled partition is paid for."""
+    """What a follower was given of a throttled partition is paid for.
+
+    One that is rebuilt and has all that is committed is limited no more.
+    """
     quota, now_ms = _quota_of(throttle, entry), throttle._now_ms()  # noqa: SLF001 -- as above
     room = None if quota is None else quota.room_bytes(now_ms)
     yield
     if quota is None or room is None:
         return None
+    replica, rebuilds = entry.replica, throttle._rebuilds  # noqa: SLF001 -- as above
+    is_behind = replica.position().fetch_offset < leader_high_watermark
+    if not is_behind and rebuilds.quota_of(replica.tp) is not None:
+        return f"{replica.tp} is in sync at {leader_high_watermark}, and limited still"
     return _unpaid(quota, now_ms, room, size_bytes)
 
 

@@ -154,6 +154,20 @@ def test_a_wrong_rule_is_told_and_the_right_one_is_not(
     assert told_of(wrong, rule, use)
 
 
+def begins_its_swap_anew(_: object, replica: Any) -> None:
+    replica.future.move.state = MoveState.TRUNCATING
+
+
+def test_a_swap_whose_renames_have_begun_is_not_interrupted() -> None:
+    def use() -> None:
+        one = resumed()
+        one.future.is_promoting, one.future.move.state = True, MoveState.SWAPPING
+        Moves.on_leader_epoch(idle(), one)
+
+    assert told_of(None, "Moves.on_leader_epoch", use) == []
+    assert told_of(begins_its_swap_anew, "Moves.on_leader_epoch", use)
+
+
 def told_truncated(copied_to: int, epoch: int, state: MoveState = MoveState.COPYING) -> list[str]:
     """Return what is told of a copy of a log from 0 to 10, of epoch 4 from 5 on."""
     moving: Any = object.__new__(MovingLog)

@@ -53,6 +53,19 @@ def fetch() -> None:
     throttle.fetched(entries()[0], 700, 1)
 
 
+def rebuilt(leader_high_watermark: int) -> None:
+    """A replica that begins anew, and has what its leader has committed, or not."""
+    rebuilds, (entry, *_) = RebuildThrottle(), entries()
+    rebuilds.begin("/d1", [entry.replica.tp], 1_000)
+    throttle = FollowerThrottle(quota(), rebuilds, lambda: 0)
+    throttle.fetched(entry, 700, leader_high_watermark)
+
+
+def limits_for_ever(throttle: Any, entry: Followed, size_bytes: int, _: int) -> None:
+    limit = throttle._rebuilds.quota_of(entry.replica.tp)
+    limit.record(size_bytes, throttle._now_ms())
+
+
 def gives_each_all(_: object, ready: list[Followed], __: int) -> Division:
     for entry in ready:
         entry.share_bytes = 250
@@ -125,6 +138,12 @@ def test_a_wrong_rule_is_told_and_the_right_one_is_not(
 ) -> None:
     assert told_of(None, rule, use) == []
     assert told_of(wrong, rule, use)
+
+
+def test_a_replica_that_is_rebuilt_is_limited_until_it_is_in_sync() -> None:
+    assert told_of(None, "FollowerThrottle.fetched", lambda: rebuilt(0)) == []
+    assert told_of(limits_for_ever, "FollowerThrottle.fetched", lambda: rebuilt(0))
+    assert told_of(limits_for_ever, "FollowerThrottle.fetched", lambda: rebuilt(99)) == []
 
 
 def told_copied(used_bytes: int) -> list[str]:
