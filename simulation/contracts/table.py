@@ -9,6 +9,7 @@ from typing import Final, cast
 from simulation.contracts.broker import (
     answering,
     answers,
+    cluster_rights,
     control,
     deleting,
     engine,
@@ -103,6 +104,7 @@ _MODULES: Final = (
     classic_members,
     classic_requests,
     cleaning,
+    cluster_rights,
     compaction,
     config_changes,
     consumer_group,

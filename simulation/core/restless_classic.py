@@ -139,6 +139,11 @@ class ClassicSide:
         request = LeaveGroupRequest(group_id=self._place.group, members=[self.identity])
         return Asking(request, _LEAVE, self._gone)
 
+    def again(self, chance: Chance, asked: Asking, /) -> Asking:
+        """Ask the same; or come back, as a static member whose process was restarted meanwhile."""
+        is_restarted = self._place.instance_id is not None and not chance.randrange(3)
+        return self._come_back() if is_restarted else asked
+
     def _gone(self, answer: LeaveGroupResponse) -> None:
         self.is_out = answer.error_code not in _PASSING
 

@@ -119,6 +119,10 @@ class Side(Protocol):
         """Return its last request."""
         ...
 
+    def again(self, chance: Chance, asked: Asking, /) -> Asking:
+        """Return what it asks, on a new connection, when ``asked`` is not answered in time."""
+        ...
+
 
 def some_of(chance: Chance, names: Sequence[str]) -> list[str]:
     """Return one or more of ``names``, sorted."""
@@ -219,6 +223,10 @@ class ConsumerSide:
         is_away = self._is_static and chance.randrange(2)
         epoch = _AWAY if is_away else _LEAVING
         return Asking(self._request(epoch), _HEARTBEAT_VERSION, self._gone)
+
+    def again(self, _chance: Chance, asked: Asking, /) -> Asking:
+        """Ask the same."""
+        return asked
 
     def _gone(self, answer: ConsumerGroupHeartbeatResponse) -> None:
         self.is_out = answer.error_code not in _PASSING

@@ -5,7 +5,7 @@ answered here, for nobody knows what it must be while things break: contracts lo
 answer, and checkers at what becomes of the cluster. Between cases the examiner orders something
 (``examiner_orders``). Where there is an authorizer it, who is anonymous, orders rights on the
 topics, groups and transactions that its cases make; brokers then refuse what others may be told at
-the same moment.
+the same moment. Of the cluster it takes rights from itself alone, by the host that it comes from.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from conformance.core.catalogue import Variant, variants
 from conformance.core.every_case import EVERY_CASE
 from conformance.errors import ConformanceError
 from protocol.errors import Malformed
+from simulation.client_host import CLIENT_HOST, EXAMINER_HOST
 from simulation.workload.clients import ClusterClient
 from simulation.workload.examiner_orders import MARK, ExaminerOrders
 from simulation.workload.mover import RandomSource
@@ -70,7 +71,8 @@ class ExaminerWorkload:
         self._stopping.set()
 
     async def run(self) -> None:
-        """Ask one case after the other until stopped."""
+        """Ask one case after the other until stopped; rights may be about the examiner alone."""
+        CLIENT_HOST.set(EXAMINER_HOST)
         access = await self._find()
         if access is None:
             return

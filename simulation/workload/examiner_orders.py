@@ -13,11 +13,22 @@ from typing import Any, Final, TypeVar
 
 from conformance.cluster_access import CLIENT_ID_TYPE, Access
 from conformance.core.script import CONTROLLER, Form
-from conformance.core.security_forms import ALLOW, DENY, PREFIXED, matching, rule
-from protocol.acls.model import OPERATIONS, AclResourceType
+from conformance.core.security_forms import (
+    ALL,
+    ALLOW,
+    CLUSTER,
+    CLUSTER_NAME,
+    DENY,
+    LITERAL,
+    PREFIXED,
+    matching,
+    rule,
+)
+from protocol.acls.model import OPERATIONS, AclOperation, AclResourceType
 from protocol.configs.types import AlterOperation, ResourceType
 from protocol.errors import ErrorCode
 from protocol.security.scram import ITERATIONS_MIN
+from simulation.client_host import EXAMINER_HOST
 from simulation.core.plan import EXAMINED
 from simulation.workload.mover import RandomSource
 
@@ -32,6 +43,11 @@ _WORDS: Final[Mapping[AclResourceType, tuple[str, ...]]] = {
 }
 """Kind -> how the names go on that a right is about; "": however they do."""
 _ANYBODY: Final = "User:*"
+_HOSTS: Final = ("*", EXAMINER_HOST)
+_TAKEN: Final = tuple(
+    each for each in OPERATIONS[AclResourceType.CLUSTER] if each is not AclOperation.ALTER
+)
+"""What it takes from itself; without the right to alter the cluster it could give nothing back."""
 _QUOTAS: Final = ("producer_byte_rate", "controller_mutation_rate")
 _LIMITS: Final = (1e7, 1e8, 1e9)
 _GROUP_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
@@ -81,18 +97,35 @@ class ExaminerOrders:
             await self._take_rights_back()
             return
         self._rights += 1
-        kind = self._one_of(tuple(_WORDS))
+        kind = self._one_of((*_WORDS, AclResourceType.CLUSTER))
+        if kind is AclResourceType.CLUSTER:
+            await self._create(self._of_cluster())
+            return
         name, operation = EXAMINED + self._one_of(_WORDS[kind]), self._one_of(OPERATIONS[kind])
         permission = self._one_of((DENY, ALLOW))
-        right = rule(kind, name, operation, resourcePatternType=PREFIXED, permissionType=permission)
-        right["principal"] = _ANYBODY
-        answer = await self._ask("CreateAcls", {"creations": [right]})
+        said = {"resourcePatternType": PREFIXED, "permissionType": permission}
+        await self._create([rule(kind, name, operation, **said, host=self._one_of(_HOSTS))])
+
+    def _of_cluster(self) -> list[Form]:
+        """Deny itself something; all others go on to do everything: without a right all may."""
+        taken = self._one_of(_TAKEN)
+        return [
+            rule(CLUSTER, CLUSTER_NAME, ALL),
+            rule(CLUSTER, CLUSTER_NAME, taken, permissionType=DENY, host=EXAMINER_HOST),
+        ]
+
+    async def _create(self, rights: list[Form]) -> None:
+        creations = [{**right, "principal": _ANYBODY} for right in rights]
+        answer = await self._ask("CreateAcls", {"creations": creations})
         code = answer["results"][0]["errorCode"]
         self._may_have_authorizer = code != ErrorCode.SECURITY_DISABLED
 
     async def _take_rights_back(self) -> None:
-        everything = matching(patternTypeFilter=PREFIXED)
-        await self._ask("DeleteAcls", {"filters": [everything]})
+        of_cluster = matching(
+            resourceTypeFilter=CLUSTER, patternTypeFilter=LITERAL, principalFilter=_ANYBODY
+        )
+        filters = [matching(patternTypeFilter=PREFIXED), of_cluster]
+        await self._ask("DeleteAcls", {"filters": filters})
 
     async def _order_quotas(self) -> None:
         """Give one or two clients, whom nobody is, limits, or take some off."""

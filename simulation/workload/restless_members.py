@@ -1,6 +1,7 @@
 """Members of one group that come and go, by either protocol (``simulation.core.restless_members``).
 
-One request at a time goes out, of any of them; who waits for an answer asks nothing else.
+One request at a time goes out, of any of them; who waits for an answer asks nothing else, but for
+those that lose patience: they hang up and ask again.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ _SILENT_MAX: Final = 40
 _SILENT_MIN_OF_AWAITED: Final = 20
 _OUTSIDE_EVERY: Final = 4
 """Of so many requests one comes from somebody who is no member."""
+_IMPATIENT_ONCE_OF: Final = 6
+"""Once in so many requests one that waits asks again."""
 _EMPTY: Final = (10, 30)
 """For between so many requests nobody joins after all were removed."""
 _ALTER_VERSION: Final = 1
@@ -94,6 +97,8 @@ class _Member:
         self.coordinator = Coordinator(client, place.group, GROUP, progress)
         self.side: Side | None = None
         self.turn = Turn()
+        self.asking: Asking | None = None
+        """What it asked last."""
         self.count = 0
         """How many have been in this place."""
 
@@ -186,6 +191,8 @@ class RestlessMembersWorkload:
             free = [each for each in self._members if each.turn.is_free(count)]
             if count % _OUTSIDE_EVERY == _OUTSIDE_EVERY - 1:
                 self._ask_from_outside(count, tasks)
+            elif (waiting := self._impatient()) is not None:
+                self._ask_again(waiting, tasks)
             elif free:
                 self._go_on(free[self._chance.randrange(len(free))], count, tasks)
             count += 1
@@ -203,6 +210,25 @@ class RestlessMembersWorkload:
         asking = (
             member.side.leave(self._chance) if goes else member.side.next(self._chance, self._known)
         )
+        self._begin(member, asking, tasks)
+
+    def _impatient(self) -> _Member | None:
+        """Return who has waited long enough; None: nobody has."""
+        waiting = [each for each in self._members if each.turn.is_waiting]
+        if not waiting or self._chance.randrange(_IMPATIENT_ONCE_OF):
+            return None
+        return waiting[self._chance.randrange(len(waiting))]
+
+    def _ask_again(self, member: _Member, tasks: asyncio.TaskGroup) -> None:
+        """Have a member hang up and ask again; the coordinator may still hold what it asked."""
+        side, asking, asked = member.side, member.asking, member.turn.asked
+        if side is not None and asking is not None and asked is not None:
+            asked.cancel()
+            member.client.close()
+            self._begin(member, side.again(self._chance, asking), tasks)
+
+    def _begin(self, member: _Member, asking: Asking, tasks: asyncio.TaskGroup) -> None:
+        member.asking = asking
         member.turn.asked = tasks.create_task(
             self._ask(member.coordinator, asking), name=f"ask for {member.place.name}"
         )

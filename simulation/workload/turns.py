@@ -17,10 +17,14 @@ class Turn:
         """What it asked last."""
         self.silent_until = 0
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether it is yet to be answered."""
+        return self.asked is not None and not self.asked.done()
+
     def is_free(self, count: int) -> bool:
         """Tell whether it may ask now."""
-        is_waiting = self.asked is not None and not self.asked.done()
-        return not is_waiting and self.silent_until <= count
+        return not self.is_waiting and self.silent_until <= count
 
 
 def known_topics(view: ClusterView) -> dict[str, KnownTopic]:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextvars import Context, copy_context
 from typing import Final, TypeAlias
 
+from simulation.client_host import CLIENT_HOST
 from simulation.world.delivery import Delivery
 from simulation.world.links import Link, LinkRule, Links, next_attempt_us
 from simulation.world.process import CURRENT, Process
@@ -225,7 +226,7 @@ class SimNetwork:
         near.peer, far.peer = far, near
         near.link = self.links.link(process.name, server.process.name)
         far.link = self.links.link(server.process.name, process.name)
-        own = ("127.0.0.1", self._free_port())
+        own = (CLIENT_HOST.get(), self._free_port())
         near.addresses = {"sockname": own, "peername": server.address}
         far.addresses = {"sockname": server.address, "peername": own}
         return near, far

@@ -132,7 +132,7 @@ class _ToldCode(NamedTuple):
     code: int
 
 
-def _told(
+def codes_in(
     row: Any, key_kind: Kind, metadata: MetadataImage, about: _About = _WHOLE_REQUEST
 ) -> Iterator[_ToldCode]:
     """Give every code below a row, under the nearest name above it."""
@@ -144,7 +144,7 @@ def _told(
         elif isinstance(value, list | tuple):
             for below in cast("list[Any]", value):
                 if is_dataclass(below):
-                    yield from _told(below, key_kind, metadata, about)
+                    yield from codes_in(below, key_kind, metadata, about)
 
 
 # Any: a row of whatever message.
@@ -183,13 +183,13 @@ def completed(
     """
     answer = yield
     api = APIS[asked.received.api_key].name
-    if answer is None or _counts(_authorizer_of(access)):
+    if answer is None or counts_itself(authorizer_of(access)):
         return None
     moments = _moments(asked, access)
     if any(_is_enough(asked, api, moment) for moment in moments):
         return None
     key_kind = _TXN if getattr(asked.request, "key_type", 0) == 1 else Kind.GROUP
-    codes = list(_told(answer, key_kind, access.metadata))
+    codes = list(codes_in(answer, key_kind, access.metadata))
     is_of_all = api == "Metadata" and asked.request.topics is None
     for kind, name, code in () if is_of_all else codes:
         needed = None if kind is None or not name else _NEEDED[kind].get(api)
@@ -214,8 +214,15 @@ def completed(
 
 def _moments(asked: _Asked, access: Access) -> list[Access]:
     """Return what the client can do now and, if ACLs came since, what it could at the begin."""
-    authorizer = _authorizer_of(access)
-    began = _begun.get(authorizer, {}).pop(id(asked), None)
+    found = moments_of(asked, access)
+    _begun.get(authorizer_of(access), {}).pop(id(asked), None)
+    return found
+
+
+def moments_of(asked: _Asked, access: Access) -> list[Access]:
+    """Return the same, before it is forgotten with the answer."""
+    authorizer = authorizer_of(access)
+    began = _begun.get(authorizer, {}).get(id(asked))
     if began is None or began._types is authorizer._types:  # noqa: SLF001 -- nothing public
         return [access]
     then = Access(
@@ -228,7 +235,8 @@ def _moments(asked: _Asked, access: Access) -> list[Access]:
     return [access, then]
 
 
-def _authorizer_of(access: Access) -> Authorizer:
+def authorizer_of(access: Access) -> Authorizer:
+    """Return who decides for one client's request."""
     return access._authorizer  # noqa: SLF001 -- nothing public has it
 
 
@@ -239,7 +247,7 @@ def _as_now(authorizer: Authorizer) -> Authorizer:
     return kept
 
 
-def _counts(authorizer: Authorizer) -> bool:
+def counts_itself(authorizer: Authorizer) -> bool:
     """Tell whether this is not a broker's own: one that counts what it is asked is not asked."""
     return type(authorizer) is not Authorizer
 
@@ -296,8 +304,8 @@ def authorized(
     denied = [
         _CODES[kind]
         for kind, operation, field in _WHOLE.get(api, ())
-        if (name := getattr(asked.request, field)) and not _counts(authorizer)
-        if not _may(asked, authorizer, operation, kind, name)
+        if (name := getattr(asked.request, field)) and not counts_itself(authorizer)
+        if not may_do(asked, authorizer, operation, kind, name)
     ]
     began = _begun.setdefault(authorizer, {})
     began[id(asked)] = _as_now(authorizer)
@@ -312,7 +320,7 @@ def authorized(
     if isinstance(answer, Begun):
         return f"{api} is begun, and it may not"
     metadata = dispatcher._context.metadata  # noqa: SLF001 -- nothing public has it
-    told = list(_told(answer, Kind.GROUP, metadata))
+    told = list(codes_in(answer, Kind.GROUP, metadata))
     # Where names are told each has its code; that of the whole, if the version has one, is none.
     codes = [each.code for each in told if each.kind is not None] or [each.code for each in told]
     allowed = (*denied, *((_TOLD_FIRST[api],) if api in _TOLD_FIRST else ()))
@@ -321,6 +329,7 @@ def authorized(
     return None
 
 
-def _may(asked: _Asked, authorizer: Authorizer, operation: Op, kind: Kind, name: str) -> bool:
+def may_do(asked: _Asked, authorizer: Authorizer, operation: Op, kind: Kind, name: str) -> bool:
+    """Tell whether who asks may do something to a resource."""
     peer = asked.peer
     return authorizer.is_allowed(str(peer.principal), peer.host, operation, kind, name)

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from typing import Final
 
-from controller.core import failures, older_topics, removals, startup
+from controller.core import failures, log_dir_reports, older_topics, removals, startup
 from controller.core.effects import ConnectBroker, Effect, Send
 from controller.core.events import RequestAnswered
 from controller.core.phases import ReplicaPhase
-from controller.core.state import ClusterState
+from controller.core.state import Broker, ClusterState
 from controller.core.step import Step
 from protocol.errors import ErrorCode
 from protocol.ids import NO_LEADER, TopicPartition
 from protocol.messages.control import FULL_METADATA, LeaderAndIsrRequest, UpdateMetadataRequest
+from protocol.messages.lifecycle import BrokerRegistrationRequest
 from simulation.contracts.contract import Broken, of_function
 from simulation.contracts.controller.cluster_facts import alive, leaves, live
 
@@ -215,6 +216,31 @@ def ask_online_replicas(step: Step, broker_id: int) -> Check:
     told = _told(step.effects[count:], broker_id)
     wanted = {tp for tp in _hosted(step.state, broker_id) if tp not in offline}
     return f"not told: {sorted(wanted - told)}" if wanted - told else None
+
+
+@of_function(log_dir_reports.log_dirs_registered)
+def log_dirs_registered(step: Step, request: BrokerRegistrationRequest, known: Broker) -> Check:
+    """What was asked before log dirs came back is known as such: its answers are of before.
+
+    What is asked because of the return is not among it.
+    """
+    del request
+    broker_id = known.broker_id
+    offline = list(step.state.offline.get(broker_id, ()))
+    progress, count = step.run.channels.get(broker_id), len(step.effects)
+    before = 0 if progress is None else progress.sent
+    yield
+    if broker_id not in alive(step.state):
+        return None
+    noted = step.run.asked_before_return.get(broker_id, 0)
+    last: dict[TopicPartition, int] = {}
+    for each in step.effects[count:]:
+        if isinstance(each, Send):
+            last |= dict.fromkeys(_told([each], broker_id).intersection(offline), each.sequence)
+    early = [tp for tp, sequence in last.items() if sequence <= noted]
+    if noted < before or early:
+        return f"broker {broker_id} was asked up to {before}, noted is {noted}: {early}, {last}"
+    return None
 
 
 @of_function(failures.leader_and_isr_answered)

@@ -1,6 +1,6 @@
-"""What changes of quotas and passwords promise: what was asked for is so, what was refused is not.
+"""What changes of quotas, passwords and ACLs promise: what was asked for is so, no more, no less.
 
-Source: ClientQuotaControlManager.java, ScramControlManager.java.
+Source: ClientQuotaControlManager.java, ScramControlManager.java, AclControlManager.java.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from typing import Any
 
+from controller.core.acls import create_acls, delete_acls
 from controller.core.events import RequestArrived
 from controller.core.quotas import alter_client_quotas
 from controller.core.scram import MECHANISMS, alter_credentials
 from controller.core.step import Step
+from protocol.acls.model import AclBinding
 from protocol.client_quotas.entities import quota_entity
 from protocol.errors import ErrorCode
 from protocol.messages.quotas import AlterClientQuotasRequest
@@ -85,3 +87,48 @@ def credentials_altered(step: Step, event: RequestArrived) -> Check:
     found = {user: dict(own) for user, own in step.state.scram_credentials.items() if own}
     left = {user: own for user, own in wanted.items() if own}
     return None if found == left else f"{sorted(codes)}: there are {found}, not {left}"
+
+
+@of_function(create_acls)
+def acls_created(step: Step, event: RequestArrived) -> Check:
+    """An ACL that is taken is there, beside all that were there before."""
+    before = set(map(_row, step.state.acls))
+    yield
+    results = answer_of(step, event.token).results
+    asked = event.request.creations
+    if len(results) != len(asked):
+        return f"{asked} are answered: {results}"
+    wanted = {
+        (
+            *(each.resource_type, each.resource_name, each.resource_pattern_type),
+            *(each.principal, each.host, each.operation, each.permission_type),
+        )
+        for each, result in zip(asked, results, strict=True)
+        if result.error_code == ErrorCode.NONE
+    }
+    found = set(map(_row, step.state.acls))
+    return None if found == before | wanted else f"{wanted} come to {before}: {found}"
+
+
+@of_function(delete_acls)
+def acls_deleted(step: Step, event: RequestArrived) -> Check:
+    """What a filter is told to have matched is gone, and nothing else is."""
+    before = set(map(_row, step.state.acls))
+    yield
+    results = answer_of(step, event.token).filter_results
+    if len(results) != len(event.request.filters):
+        return f"{event.request.filters} are answered: {results}"
+    told = {
+        (
+            *(each.resource_type, each.resource_name, each.pattern_type),
+            *(each.principal, each.host, each.operation, each.permission_type),
+        )
+        for result in results
+        for each in result.matching_acls
+    }
+    found = set(map(_row, step.state.acls))
+    return None if found == before - told else f"told are {told} of {before}: {found}"
+
+
+def _row(acl: AclBinding) -> tuple[object, ...]:
+    return (*acl.pattern, *acl[1:])

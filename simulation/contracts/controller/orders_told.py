@@ -40,7 +40,11 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.acls import CreateAclsRequest, DeleteAclsRequest
 from protocol.messages.configs import AlterConfigsRequest, IncrementalAlterConfigsRequest
-from protocol.messages.control import FULL_METADATA, UpdateMetadataRequest
+from protocol.messages.control import (
+    FULL_METADATA,
+    UpdateMetadataPartitionState,
+    UpdateMetadataRequest,
+)
 from protocol.messages.elections import ElectLeadersRequest
 from protocol.messages.quotas import AlterClientQuotasRequest
 from protocol.messages.scram import AlterUserScramCredentialsRequest
@@ -94,7 +98,7 @@ def _effects(decision: Decision) -> list[Effect]:
 
 @of_method(Machine, "step")
 def told_at_once(machine: Machine, _: Event, _now_ms: int) -> Told:
-    """Each broker that a change concerns is told of it in the step that decides it."""
+    """Each broker that a change concerns is told of it, as it is, in the step that decides it."""
     decision = yield
     if machine.run.hearing is not None or not decision.records:
         return None
@@ -105,7 +109,7 @@ def told_at_once(machine: Machine, _: Event, _now_ms: int) -> Told:
     told = _told(_effects(decision))
     for broker_id, name, partition in due:
         for each in reachable if broker_id is None else [broker_id]:
-            if each in reachable and not _has(told[each], (name, partition)):
+            if each in reachable and not _has(told[each], (name, partition), machine.state):
                 return f"broker {each} is not told of {name!r} {partition}: {decision.records}"
     return None
 
@@ -155,18 +159,26 @@ def _told(effects: list[Effect]) -> dict[int, list[UpdateMetadataRequest]]:
     return told
 
 
-def _has(told: list[UpdateMetadataRequest], row: _Row) -> bool:
+def _has(told: list[UpdateMetadataRequest], row: _Row, state: ClusterState) -> bool:
+    """Tell whether a broker is told of a row, and last as it is in the end."""
     name, partition = row
-    for request in told:
-        if partition >= 0 and request.type == FULL_METADATA:
-            return True
+    for request in reversed(told):
         for topic in request.topic_states:
             if topic.topic_name != name:
                 continue
-            numbers = [each.partition_index for each in topic.partition_states]
-            if partition in numbers or (partition < 0 and not numbers):
+            if partition < 0 and not topic.partition_states:
                 return True
-    return False
+            for each in topic.partition_states:
+                if each.partition_index == partition:
+                    return _is_so(each, TopicPartition(name, partition), state)
+    return partition >= 0 and any(each.type == FULL_METADATA for each in told)
+
+
+def _is_so(told: UpdateMetadataPartitionState, tp: TopicPartition, state: ClusterState) -> bool:
+    one = state.find(tp)
+    if one is None or _goes(state, tp.topic):
+        return True
+    return (told.leader_epoch, told.zk_version) == (one.leader_epoch, one.partition_epoch)
 
 
 @of_method(Machine, "step")

@@ -59,7 +59,10 @@ def join(
     settings: ConsumerGroupSettings,
     decision: Decision,
 ) -> Generator[None, JoinGroupResponse, Broken]:
-    """Who joins follows at once, in its epoch, and has so long to ask for what it has."""
+    """Who joins follows at once, in its epoch, and has so long to ask for what it has.
+
+    A group of which nobody speaks the consumer protocol any more is a classic one.
+    """
     del settings
     told = yield
     if told.error_code != ErrorCode.NONE:
@@ -70,11 +73,21 @@ def join(
     member = group.members.get(told.member_id)
     if member is None or told.generation_id != member.epoch or told.members:
         return f"{told} is told to {member}"
+    if _is_to_be_classic(members, group):
+        return f"all of {group.group_id} speak the classic protocol: {list(group.members)}"
     broken = _without_session(members, group, member, decision.now_ms)
     due = {kind: _due_ms(members, group, told.member_id, kind) for kind in TimerKind}
     limits = (due[TimerKind.JOIN], due[TimerKind.REBALANCE], due[TimerKind.SYNC])
     wanted = (None, None, decision.now_ms + joining.rebalance_timeout_ms)
     return broken or (None if limits == wanted else f"{member} has limits {limits}, not {wanted}")
+
+
+def _is_to_be_classic(members: ClassicMembers, group: ConsumerGroup) -> bool:
+    config = members._config  # noqa: SLF001 -- as above
+    has_room = len(group.members) <= config.group_max_size
+    is_allowed = config.group_consumer_migration_policy.lower() in {"bidirectional", "downgrade"}
+    own = group.members.values()
+    return has_room and is_allowed and all(each.classic is not None for each in own)
 
 
 @of_method(ClassicMembers, "sync")

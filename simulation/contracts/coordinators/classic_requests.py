@@ -138,9 +138,11 @@ def sync(
 ) -> Generator[None, Decided, Broken]:
     """A member of this generation gets its share, once the leader said it.
 
-    The leader's word makes a group stable, and nobody else's does.
+    The leader's word makes a group stable, and nobody else's does. Who asks twice is answered both
+    times.
     """
     group, who = groups.get(request.group_id), request.member_id
+    earlier = None if group is None else group.sync_waiters.get(who)
     refused = _sync_refusal(group, request, version)
     before = None if group is None else (group.state, group.generation)
     share = b"" if group is None or who not in group.members else group.members[who].assignment
@@ -153,6 +155,8 @@ def sync(
         return None if is_so and is_kept else f"{decided}, not {refused.name}"
     if who in group.unsynced:
         return f"{who} asked for its share, and is to ask still"
+    if earlier is not None and answer_to(decided, earlier) is None:
+        return f"{who} asked twice, and the first time it is not answered"
     if before == (GroupState.STABLE, group.generation):
         is_so = told is not None and not told.error_code and bytes(told.assignment) == share
         return None if is_so and not decided.records else f"{decided}, its share is {share!r}"

@@ -218,3 +218,22 @@ def test_a_leader_names_those_that_get_nothing_in_some_generations() -> None:
         joined(side.next(Steady(), KNOWN), leader="id", generation=generation)
         request = side.next(Steady(), {"a": KnownTopic(b"a" * 16, 1)}).message
         assert [row.member_id for row in request.assignments] == named
+
+
+def test_who_is_not_answered_asks_the_same_again() -> None:
+    side = ClassicSide(PLACE, ["a"])
+    first = side.next(Steady(), KNOWN)
+    assert side.again(Steady(), first) is first
+    joined(first)
+    sync = side.next(Steady(), KNOWN)
+    assert side.again(Steady(), sync) is sync
+
+
+def test_a_static_member_that_waits_may_come_back_without_its_id() -> None:
+    side = ClassicSide(Place("g", "one", "instance", ("a",)), ["a"])
+    joined(side.next(Steady(), KNOWN))
+    sync = side.next(Steady(), KNOWN)
+    found = [side.again(Random(seed), sync).message for seed in range(20)]
+    back = [each for each in found if isinstance(each, JoinGroupRequest)]
+    assert 0 < len(back) < len(found)
+    assert {(each.member_id, each.group_instance_id) for each in back} == {("", "instance")}

@@ -10,8 +10,16 @@ import pytest
 
 from conformance.cluster_access import Access, Broker
 from conformance.core.script import Form, To
+from conformance.core.security_forms import CLUSTER, DENY, matching
+from protocol.configs.authorizer import STANDARD_AUTHORIZER
+from protocol.messages.log_dirs import DescribeLogDirsRequest
+from simulation.client_host import CLIENT_HOST, EXAMINER_HOST
 from simulation.workload.examiner_orders import ExaminerOrders
 from tests.simulation.workload.lab import Lab
+
+AUTHORIZED = (
+    f"{{authorizer.class.name: {STANDARD_AUTHORIZER}, allow.everyone.if.no.acl.found: true}}"
+)
 
 
 class Asked(Access):
@@ -79,3 +87,33 @@ async def test_what_is_only_asked_is_answered_and_not_done(lab: Lab) -> None:
     found = (await access.request("Metadata", {"topics": None}))["topics"]
     assert {each["name"]: len(each["partitions"]) for each in found} == {"orders": 2}
     access.close()
+
+
+async def test_the_examiner_alone_loses_rights_to_the_cluster_and_all_are_given_back() -> None:
+    lab = Lab(configs=AUTHORIZED)
+    await lab.cluster.start()
+    access = Asked(lab)
+    token = CLIENT_HOST.set(EXAMINER_HOST)
+    await access.hear_versions()
+    orders = ExaminerOrders(access, Random(1))
+    for _ in range(80):
+        await orders.order()
+    CLIENT_HOST.reset(token)
+    creations = [row for form, _ in access.of("CreateAcls") for row in form["creations"]]
+    of_cluster = [row for row in creations if row["resourceType"] == CLUSTER]
+    denied = {
+        (row["operation"], row["host"]) for row in of_cluster if row["permissionType"] == DENY
+    }
+    assert len(denied) > 2
+    assert {host for _, host in denied} == {EXAMINER_HOST}
+    assert {row["host"] for row in creations if row["resourceType"] != CLUSTER} == {
+        "*",
+        EXAMINER_HOST,
+    }
+    answer = await lab.client.ask_any(DescribeLogDirsRequest(topics=None), 3)
+    assert answer.error_code == 0
+    await orders.end()
+    left = await access.request("DescribeAcls", matching())
+    assert left["resources"] == []
+    access.close()
+    await lab.cluster.stop()

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from controller.core import failures, older_topics, startup
+from controller.core import failures, log_dir_reports, older_topics, startup
 from controller.core.events import Tick
 from controller.core.snapshot import snapshot
 from controller.core.step import Step
@@ -92,12 +92,18 @@ def tells_broker_2_of_nothing(step: Step) -> None:
             request.topic_states = []
 
 
+def takes_all_for_asked_before(step: Step) -> None:
+    for broker_id, progress in step.run.channels.items():
+        step.run.asked_before_return[broker_id] = progress.sent
+
+
 def brings_them_back(step: Step) -> None:
     one = step.state.topics["t"].partitions[0]
     step.state.topics["t"].partitions[0] = replace(one, isr=one.replicas)
 
 
 ANSWERED = "failures.leader_and_isr_answered"
+RETURNED = "log_dir_reports.log_dirs_registered"
 CASES: Final[list[Case]] = [
     ("failures.broker_started", answers(None), a_broker_starts),
     ("failures.broker_started", spoiled(failures.broker_started, mute), a_broker_starts),
@@ -113,6 +119,12 @@ CASES: Final[list[Case]] = [
     ("failures.log_dirs_failed", spoiled(failures.log_dirs_failed, mute), a_disk_fails),
     ("failures.ask_offline_replicas", answers(None), a_disk_comes_back),
     ("failures.ask_online_replicas", answers(None), a_disk_comes_back),
+    (RETURNED, answers(None), a_disk_comes_back),
+    (
+        RETURNED,
+        spoiled(log_dir_reports.log_dirs_registered, takes_all_for_asked_before),
+        a_disk_comes_back,
+    ),
     (ANSWERED, answers(None), a_disk_fails),
     (ANSWERED, answers(None), a_disk_comes_back),
     (ANSWERED, spoiled(failures.leader_and_isr_answered, mute), one_that_was_stopped_comes_back),

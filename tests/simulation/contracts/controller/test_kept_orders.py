@@ -1,4 +1,4 @@
-"""What contracts say of wrong rules about quotas and passwords."""
+"""What contracts say of wrong rules about quotas, passwords and ACLs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,19 @@ from typing import Final
 
 import pytest
 
-from controller.core import quotas, scram
+from controller.core import acls, quotas, scram
+from controller.core.acl_records import AclsCreated
 from controller.core.quota_records import ClientQuotaRemoved, ClientQuotaSet
 from controller.core.scram_records import ScramCredentialDeleted
 from controller.core.step import Step
+from protocol.acls.requests import new_binding
+from protocol.messages.acls import CreateAclsRequest, DeleteAclsRequest
 from protocol.messages.scram import (
     AlterUserScramCredentialsRequest,
     ScramCredentialDeletion,
     ScramCredentialUpsertion,
 )
+from tests.controller.core.test_acls import CREATION, WRITE, filtered, secured
 from tests.golden.make_quotas import VERSION, alter_request
 from tests.simulation.contracts.controller.controlled import (
     Act,
@@ -63,6 +67,29 @@ def given(*, is_gone: bool = False) -> Callable[[], Act]:
     return prepare
 
 
+def given_rights(*, is_gone: bool = False) -> Callable[[], Act]:
+    """Return that two rights are given, or taken back by a filter each."""
+
+    def prepare() -> Act:
+        cluster = secured()
+        asked = CreateAclsRequest(creations=[CREATION, WRITE])
+        if not is_gone:
+            return lambda: cluster.call(asked, 3)
+        cluster.call(asked, 3)
+        filters = [filtered(CREATION.operation), filtered(WRITE.operation)]
+        return lambda: cluster.call(DeleteAclsRequest(filters=filters), 3)
+
+    return prepare
+
+
+def one_is_lost(step: Step) -> None:
+    step.state.acls.pop(next(iter(step.state.acls)))
+
+
+def one_stays(step: Step) -> None:
+    step.change(AclsCreated((new_binding(CREATION),)))
+
+
 def set_to(limit: float) -> Callable[[Step], object]:
     return lambda step: step.change(ClientQuotaSet(ALICE, RATE, limit))
 
@@ -82,6 +109,8 @@ CASES: Final[list[Case]] = [
     (QUOTAS, spoiled(quotas.alter_client_quotas, taken_off), limited(5000.0)),
     (QUOTAS, spoiled(quotas.alter_client_quotas, set_to(7.0)), limited(7.5, 5.0, is_tried=True)),
     (QUOTAS, spoiled(quotas.alter_client_quotas, misanswer(entries=[])), limited(5.0, times=2)),
+    ("acls.create_acls", spoiled(acls.create_acls, one_is_lost), given_rights()),
+    ("acls.delete_acls", spoiled(acls.delete_acls, one_stays), given_rights(is_gone=True)),
     (PASSWORDS, spoiled(scram.alter_credentials, forgotten), given()),
     (PASSWORDS, spoiled(scram.alter_credentials, misanswer(results=[])), given(is_gone=True)),
 ]

@@ -80,6 +80,16 @@ def told_nothing(_: Machine, effects: list[Effect]) -> list[Effect]:
     return effects
 
 
+def told_as_before(_: Machine, effects: list[Effect]) -> list[Effect]:
+    """Tell of partitions as they were before the last change."""
+    for each in effects:
+        if isinstance(each, Send) and isinstance(each.request, UpdateMetadataRequest):
+            for topic in each.request.topic_states:
+                for row in topic.partition_states:
+                    row.zk_version -= 1
+    return effects
+
+
 def answered_now(machine: Machine, effects: list[Effect]) -> list[Effect]:
     held, machine.run.waiting = machine.run.waiting, []
     return [*effects, *(each.done for each in held)]
@@ -107,3 +117,7 @@ def test_an_answer_that_does_not_wait_is_told(order: str, twist: Twist) -> None:
 
 def test_other_brokers_need_not_hear_of_the_configs_of_one() -> None:
     assert found(orders_told.told_at_once, "broker", untold(1)) == []
+
+
+def test_who_is_told_what_was_before_is_named() -> None:
+    assert found(orders_told.told_at_once, "new topic", told_as_before)

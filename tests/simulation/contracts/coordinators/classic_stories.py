@@ -67,6 +67,14 @@ def nobody_asks_for_shares() -> None:
     lab.later(REBALANCE_MS)
 
 
+def one_asks_twice_for_its_share() -> None:
+    lab = Lab()
+    waiters = [lab.join(lab.id_for()) for _ in range(2)]
+    lab.later(2 * DELAY_MS)
+    for _ in range(2):
+        lab.sync(lab.joined(waiters[1]).member_id)
+
+
 def static_one_comes_back() -> None:
     lab, ids = lab_of(static=True)
     lab.join(ids[0], instance_id="a")

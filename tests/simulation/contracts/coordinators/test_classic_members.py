@@ -28,6 +28,18 @@ def without_a_limit(members: ClassicMembers, group: Any, *args: Any) -> object:
     return told
 
 
+def _never(*_: object) -> bool:
+    return False
+
+
+def stays_what_it_is(members: ClassicMembers, *args: Any) -> object:
+    rebalances = members._rebalances
+    before, rebalances._downgrade = rebalances._downgrade, _never
+    told = JOIN(members, *args)
+    rebalances._downgrade = before
+    return told
+
+
 def as_if_in_time(members: ClassicMembers, group: Any, request: Any, *args: Any) -> object:
     """Tell a member what it has when it is to join again."""
     before = group.assignment_epoch
@@ -61,6 +73,7 @@ def as_it_is(groups: GroupMembers, group: Any, leaving: Any, decision: Any) -> b
 
 WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("ClassicMembers.join", without_a_limit, stories.upgraded),
+    ("ClassicMembers.join", stays_what_it_is, stories.downgraded_before_all_have_their_share),
     ("ClassicMembers.sync", as_if_in_time, stories.behind),
     ("ClassicMembers.sync", of_nothing, stories.upgraded),
     ("GroupMembers._downgrade", as_it_is, stories.downgraded_before_all_have_their_share),

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -22,16 +23,26 @@ from tests.simulation.contracts.coordinators.classic_stories import (
     joins_again,
     lab_of,
     loads,
+    one_asks_twice_for_its_share,
     stable,
 )
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 Wrong = Callable[..., Any]
 NOTHING = answers(Decided())
+SYNC = ClassicGroups.sync
+
+
+def forgets_who_asked_first(groups: ClassicGroups, waiter: int, *args: Any) -> Decided:
+    decided = SYNC(groups, waiter, *args)
+    own = [each for each in decided.answers if each.waiter == waiter]
+    return replace(decided, answers=own)
+
 
 WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("ClassicGroups.heartbeat", NOTHING, beats),
     ("ClassicGroups.sync", NOTHING, stable),
+    ("ClassicGroups.sync", forgets_who_asked_first, one_asks_twice_for_its_share),
     ("ClassicGroups.leave", NOTHING, a_stranger_leaves),
     ("ClassicGroups.loaded", NOTHING, loads),
     ("ClassicGroups.validate_commit", answers(None), commits(1)),
