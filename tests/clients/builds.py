@@ -53,6 +53,13 @@ def go_program(name: str, build_dir: Path) -> list[str]:
     return [str(compiled)]
 
 
+def rust_program(name: str, build_dir: Path) -> list[str]:
+    """Compile ``rust/NAME``; its Cargo.lock says which crates it may fetch."""
+    target, folder = build_dir / "rust", FOLDER / "rust" / name
+    build(tool("cargo"), "build", "-q", "--locked", "--target-dir", str(target), folder=folder)
+    return [str(target / "debug" / f"jbodlab-{name}")]
+
+
 def node_program(name: str, build_dir: Path) -> list[str]:
     """Fetch what ``js/NAME`` stands on, as its package-lock.json says, beside a copy of it."""
     node, npm = tool("node"), tool("npm")

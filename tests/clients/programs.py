@@ -14,11 +14,13 @@ from tests.clients.builds import (
     java_program,
     node_program,
     python_program,
+    rust_program,
     spark_program,
 )
 
 ADMIN: Final = "admin"
 PRODUCE: Final = "produce"
+TOPICS: Final = "admin topics"
 AT_LEAST_ONCE: Final = "produce at least once"
 GROUP: Final = "group"
 TRANSACTIONS: Final = "transactions"
@@ -44,6 +46,7 @@ COORDINATED: Final = (
 FOUR: Final = (ADMIN, PRODUCE, GROUP, TRANSACTIONS)
 MEANINGS: Final = {
     ADMIN: "creates a topic, changes, describes and deletes it",
+    TOPICS: "creates a topic, lists and deletes it",
     PRODUCE: "idempotent: every record once, in the order of its key",
     AT_LEAST_ONCE: "not idempotent: every record, in the order of its key",
     GROUP: "two members share, one leaves, a third goes on at the committed offsets; the group is "
@@ -95,6 +98,13 @@ PROGRAMS: Final = (
     Program("franz-go", partial(go_program, "franz")),
     Program("sarama", partial(go_program, "sarama")),
     Program("kafka-go", partial(go_program, "segmentio"), (ADMIN, AT_LEAST_ONCE, GROUP)),
+    Program(
+        "rskafka",
+        partial(rust_program, "rskafka"),
+        (TOPICS, AT_LEAST_ONCE),
+        is_quick=False,
+        outlives_disks=False,
+    ),
     Program("kafkajs", partial(node_program, "kafkajs")),
     Program(
         "platformatic kafka",
@@ -121,6 +131,9 @@ NOTES: Final = (
     "as with NOT_COORDINATOR, and calls the error temporary; its program goes on, and the records "
     "come again (`commitOffsetsWithRetry` in its reader.go). Of itself its writer asks for new "
     "metadata every 6 s, here every second.",
+    "rskafka is neither idempotent nor does it read in groups. It gives KAFKA_STORAGE_ERROR to the "
+    "application and asks the same broker the next time, on any cluster, so no disk fails while it "
+    "runs (`maybe_retry` in its partition.rs).",
     "kafkajs sends one record at a time here: when a broker refuses its part of a send, kafkajs "
     "resolves the send without what then belongs to a broker that has answered already "
     "(tulios/kafkajs#1303), on any cluster, and sends under way at the same time pass each other.",
