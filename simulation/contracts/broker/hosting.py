@@ -129,7 +129,8 @@ def on_log_dir_failed(
     left += [tp for tp in moving if hosted.online_replica(tp) is not online[tp]]
     if left:
         return f"{log_dir} fails, and {left} are as before"
-    return None
+    lost = [tp for tp, one in hosted.iterate_offline() if one.log_dir == log_dir and one.loss]
+    return f"{lost} are known as lost in {log_dir}, where nobody can look" if lost else None
 
 
 @of_method(HostedPartitions, "on_log_dir_returned")

@@ -31,6 +31,7 @@ from tests.simulation.contracts.wrong_rules import answers, told_of
 
 OTHER_ID = bytes(range(1, 17))
 NOBODY: Final[list[Hosted]] = []
+FAIL: Final[Callable[..., Any]] = vars(HostedPartitions)["on_log_dir_failed"]
 PUT_OFFLINE: Final[Callable[..., Any]] = vars(HostedPartitions)["put_offline"]
 
 
@@ -38,6 +39,17 @@ def failed() -> HostedPartitions[Hosted, Idle]:
     hosted = table(t0=Hosted("/d1"), t1=Hosted("/d2", future_log_dir="/d1"))
     hosted.on_log_dir_failed("/d1")
     return hosted
+
+
+def wrong_from_the_second_on(right: Callable[..., Any], then: object) -> Callable[..., object]:
+    """Return a rule that is right when it is asked first, and only says ``then`` from then on."""
+    asked: list[object] = []
+
+    def rule(*args: Any) -> object:
+        asked.append(args)
+        return right(*args) if len(asked) == 1 else then
+
+    return rule
 
 
 def take_offline() -> None:
@@ -50,6 +62,14 @@ def returned(*, rule: ReturnRule | None = None, **found: Idle) -> None:
         {T0 if name == "t0" else T1: log for name, log in found.items()},
         rule or ReturnRule(),
     )
+
+
+def failed_again() -> HostedPartitions[Hosted, Idle]:
+    """A replica that was lost with its log dir, which came back empty, and failed once more."""
+    hosted = failed()
+    hosted.on_log_dir_returned("/d1", {}, ReturnRule())
+    hosted.on_log_dir_failed("/d1")
+    return hosted
 
 
 def waiting() -> HostedPartitions[Hosted, Idle]:
@@ -87,6 +107,11 @@ WRONG_RULES: Final[list[tuple[str, Callable[..., object], Callable[[], object]]]
         failed,
     ),
     ("on_log_dir_failed", answers((FailedReplicas((), (), ()), NOBODY)), failed),
+    (
+        "on_log_dir_failed",
+        wrong_from_the_second_on(FAIL, (FailedReplicas((), (), ()), NOBODY)),
+        failed_again,
+    ),
     ("on_log_dir_returned", answers(ReturnedReplicas((), (), ())), returned),
     (
         "on_log_dir_returned",
