@@ -75,21 +75,19 @@ def asked_of_the_cluster(
     if not needed or counts_itself(authorizer):
         return None
     may = any(may_do(asked, authorizer, each, Kind.CLUSTER, CLUSTER_NAME) for each in needed)
+    if may and api == "Fetch":
+        return None  # Each fetch of each follower: what it may not read is told otherwise.
     answer = yield
-    if answer is None:
-        return None
-    if isinstance(answer, Begun):
-        return None if may else f"{api} is begun, and it may not"
+    if answer is None or isinstance(answer, Begun):
+        return None if may or answer is None else f"{api} is begun, and it may not"
     denied = _DENIED.get(api, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
     metadata = dispatcher._context.metadata  # noqa: SLF001 -- nothing public has it
     told = list(codes_in(answer, Kind.GROUP, metadata))
     # Where names are told each has its code; that of the whole, if the version has one, is none.
     codes = [each.code for each in told if each.kind is not None] or [each.code for each in told]
-    if not may and any(code != denied for code in codes):
-        return f"{api}, which it may not, is answered with {codes}"
-    if may and codes and all(code == ErrorCode.CLUSTER_AUTHORIZATION_FAILED for code in codes):
-        return f"{api}, which it may, is answered with {codes}"
-    return None
+    is_refused = all(code == denied for code in codes)
+    is_right = not codes or is_refused is not may
+    return None if is_right else f"{api} is answered with {codes}, and it may: {may}"
 
 
 # Any: a request of whatever API.
