@@ -85,7 +85,7 @@ def main(rows: tuple[int, ...], *, parts: int, is_plain: bool, runs: int) -> Non
         table.add_column(name, justify="right")
     for size in (min(rows), *sorted(rows)) if len(rows) > 1 else rows:
         table.add_row(*_measured(size, runs, is_plain=is_plain))
-    Console(width=100).print(table)
+    Console(width=120).print(table)
 
 
 def _measured(rows: int, runs: int, *, is_plain: bool) -> list[str]:
