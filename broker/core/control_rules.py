@@ -321,11 +321,14 @@ def decide_stop_replica(
     *,
     view: Callable[[TopicPartition], ReplicaView],
     any_unread: bool = False,
+    is_elsewhere: Callable[[TopicPartition], bool] = lambda _: False,
 ) -> list[StopReplicaDecision]:
     """Decide every partition of a request whose epochs are good; ``topic_states`` must be filled.
 
     With ``any_unread`` a log that is not found may lie on a log dir that could not be read: nobody
-    may take it for deleted. Kafka answers NONE, and the log comes back with the log dir.
+    may take it for deleted. Kafka answers NONE, and the log comes back with the log dir. Beside one
+    that is found an older one may lie there, as of a move that ended in its swap. It is waited for
+    where only other brokers have the partition now (``is_elsewhere``); topics are deleted at once.
 
     Stop all fetchers before any partition is removed (KAFKA-10371). A partition named twice counts
     once, as its last entry says.
@@ -334,7 +337,11 @@ def decide_stop_replica(
     for topic in request.topic_states:
         for state in topic.partition_states:
             tp = TopicPartition(topic.topic_name, state.partition_index)
-            decided[tp] = _decide_stop(tp, state, view(tp), any_unread=any_unread)
+            is_one_unread = any_unread and state.delete_partition
+            is_sure = not is_one_unread or not is_elsewhere(tp)
+            decided[tp] = _decide_stop(
+                tp, state, view(tp), is_one_unread=is_one_unread, is_sure=is_sure
+            )
     return list(decided.values())
 
 
@@ -343,8 +350,10 @@ def _decide_stop(
     state: StopReplicaPartitionState,
     replica: ReplicaView,
     *,
-    any_unread: bool,
+    is_one_unread: bool,
+    is_sure: bool,
 ) -> StopReplicaDecision:
+    """``is_sure``: no other log of a replica that is found is waited for."""
     is_lost = replica.loss is not None
     # A log dir that came back for one partition alone (KIP-18) holds the logs of the others too.
     is_within_reach = replica.log_dir is not None and state.delete_partition
@@ -352,11 +361,13 @@ def _decide_stop(
         return StopReplicaDecision(tp, StopAction.NOTHING, ErrorCode.KAFKA_STORAGE_ERROR)
     if replica.state is not HostedState.ONLINE:
         action = StopAction.DELETE_FILES if state.delete_partition else StopAction.NOTHING
-        is_hidden = any_unread and state.delete_partition and replica.log_dir is None
-        code = ErrorCode.KAFKA_STORAGE_ERROR if is_hidden and not is_lost else ErrorCode.NONE
+        is_hidden = is_one_unread and replica.log_dir is None and not is_lost
+        is_deleted = is_sure and not is_hidden
+        code = ErrorCode.NONE if is_deleted else ErrorCode.KAFKA_STORAGE_ERROR
         return StopReplicaDecision(tp, action, code)
     is_checked = state.leader_epoch not in (NO_EPOCH, EPOCH_DURING_DELETE)
     if is_checked and state.leader_epoch < replica.leader_epoch:
         return StopReplicaDecision(tp, StopAction.NOTHING, ErrorCode.FENCED_LEADER_EPOCH)
     action = StopAction.DELETE if state.delete_partition else StopAction.STOP
-    return StopReplicaDecision(tp, action, ErrorCode.NONE)
+    code = ErrorCode.NONE if is_sure else ErrorCode.KAFKA_STORAGE_ERROR
+    return StopReplicaDecision(tp, action, code)

@@ -195,6 +195,11 @@ class MetadataImage:
         partition = self.partition(tp)
         return partition is not None and broker_id in partition.replicas
 
+    def is_elsewhere(self, tp: TopicPartition, broker_id: int) -> bool:
+        """Tell whether the partition is known, and has replicas on other brokers alone."""
+        partition = self.partition(tp)
+        return partition is not None and broker_id not in partition.replicas
+
     def leader_of(self, tp: TopicPartition) -> tuple[int, int]:
         """Return (leader, leader epoch) of a partition; (-1, -1) when it is unknown."""
         partition = self.partition(tp)

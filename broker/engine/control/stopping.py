@@ -66,7 +66,10 @@ class Stopping:
                 return StopReplicaResponse(error_code=code)
             state.controller_epoch = request.controller_epoch
             decisions = decide_stop_replica(
-                request, view=state.hosted.view, any_unread=state.log_dir_states.any_unread
+                request,
+                view=state.hosted.view,
+                any_unread=state.log_dir_states.any_unread,
+                is_elsewhere=partial(state.metadata.is_elsewhere, broker_id=state.broker_id),
             )
             failed = await self._carry_out(decisions, self._set_aside)
         rows = [

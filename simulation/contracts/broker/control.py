@@ -183,22 +183,25 @@ def topics_made_anew(
 
 
 def _wanted_stop(
-    state: StopReplicaPartitionState, replica: ReplicaView, *, any_unread: bool
+    state: StopReplicaPartitionState, replica: ReplicaView, *, any_unread: bool, is_elsewhere: bool
 ) -> tuple[StopAction, ErrorCode]:
     """Return what StopReplica is to do with one partition, and its answer."""
     deletes = bool(state.delete_partition)
+    # A log of it that nobody sees may come back with a log dir, and nobody would order it away.
+    may_come_back = deletes and any_unread and is_elsewhere
     if replica.state is HostedState.ONLINE:
         is_older = state.leader_epoch < replica.leader_epoch
         if is_older and state.leader_epoch not in _NO_EPOCHS:
             return StopAction.NOTHING, ErrorCode.FENCED_LEADER_EPOCH
-        return StopAction.DELETE if deletes else StopAction.STOP, ErrorCode.NONE
+        code = ErrorCode.KAFKA_STORAGE_ERROR if may_come_back else ErrorCode.NONE
+        return StopAction.DELETE if deletes else StopAction.STOP, code
     is_lost, has_log = replica.loss is not None, replica.log_dir is not None
     is_offline = replica.state is HostedState.OFFLINE
     if is_offline and not is_lost and not (has_log and deletes):
         return StopAction.NOTHING, ErrorCode.KAFKA_STORAGE_ERROR
     if not deletes:
         return StopAction.NOTHING, ErrorCode.NONE
-    may_lie_unread = any_unread and not has_log and not is_lost
+    may_lie_unread = may_come_back or (any_unread and not has_log and not is_lost)
     code = ErrorCode.KAFKA_STORAGE_ERROR if may_lie_unread else ErrorCode.NONE
     return StopAction.DELETE_FILES, code
 
@@ -209,13 +212,16 @@ def stop_replica(
     *,
     view: Callable[[TopicPartition], ReplicaView],
     any_unread: bool = False,
+    is_elsewhere: Callable[[TopicPartition], bool] = lambda _: False,
 ) -> Generator[None, list[StopReplicaDecision], Broken]:
     """What cannot be deleted now is not taken for deleted, and no older order deletes anything."""
     wanted: dict[TopicPartition, tuple[StopAction, ErrorCode]] = {}
     for topic in request.topic_states:
         for state in topic.partition_states:
             tp = TopicPartition(topic.topic_name, state.partition_index)
-            wanted[tp] = _wanted_stop(state, view(tp), any_unread=any_unread)
+            wanted[tp] = _wanted_stop(
+                state, view(tp), any_unread=any_unread, is_elsewhere=is_elsewhere(tp)
+            )
     decisions = yield
     said = {decision.tp: (decision.action, decision.error) for decision in decisions}
     return None if said == wanted else f"{said}, not {wanted}"

@@ -115,6 +115,12 @@ def test_what_a_request_of_everything_does_not_name_is_gone() -> None:
     assert filled.topic_name(OTHER_ID) is None
 
 
+def test_a_known_partition_without_a_replica_on_a_broker_is_elsewhere() -> None:
+    filled = image(topic(replace(partition(0), replicas=[1, 2])))
+    assert [filled.is_elsewhere(T0, each) for each in (1, 2, 3)] == [False, False, True]
+    assert not filled.is_elsewhere(T1, 3)
+
+
 def test_a_partition_is_kept_as_it_was_sent() -> None:
     filled = image(topic(partition(0, leader=2, epoch=7, offline=(1,))))
     known = filled.partition(T0)

@@ -95,6 +95,11 @@ WRONG_RULES: Final[list[tuple[str, Callable[..., object], Callable[[], object]]]
         stops(StopAction.DELETE_FILES),
         lambda: stop(ABSENT, 6, delete=True, any_unread=True),
     ),
+    (
+        "decide_stop_replica",
+        stops(StopAction.DELETE),
+        lambda: stop(online(), 6, delete=True, any_unread=True, others=True),
+    ),
 ]
 
 
