@@ -65,13 +65,16 @@ def _led_partitions(events: DataFrame, replicas: DataFrame) -> DataFrame:
     is_led = F.col(c.IS_LEADER) & ~F.col(c.IS_FUTURE) & (F.col(c.AT_MS) <= F.col(c.FAILED_AT_MS))
     here = [*c.RUN, c.BROKER_ID, c.LOG_DIR]
     led = replicas.join(F.broadcast(failed), on=here, how="inner").where(is_led)
+    failure = [*_FAILURE, c.FAILED_AT_MS, "elected_at_ms"]
     last = F.max(c.AT_MS).over(Window.partitionBy(*_FAILURE))
     return (
-        led.select(
-            *_FAILURE, c.FAILED_AT_MS, "elected_at_ms", *_OF_TOPIC, c.AT_MS, last.alias("last")
-        )
+        # Samples before all failures of a log dir are by far more than its partitions: no window
+        # over them.
+        led.groupBy(*failure, *_OF_TOPIC)
+        .agg(F.max(c.AT_MS).alias(c.AT_MS))
+        .select(*failure, *_OF_TOPIC, c.AT_MS, last.alias("last"))
         .where(F.col(c.AT_MS) == F.col("last"))
-        .select(*_FAILURE, c.FAILED_AT_MS, "elected_at_ms", *_OF_TOPIC)
+        .select(*failure, *_OF_TOPIC)
     )
 
 
