@@ -172,7 +172,8 @@ def point_to_promoted(
     if there != (None, cleaned):
         return f"{replica.tp} is compacted up to {cleaned}, after its move known is {there}"
     config, wanted = replica.log.files.config, state.ports.topic_config(replica.tp.topic)
-    if config != wanted:
+    is_known = state.metadata.has_partition(replica.tp)  # Not of a topic that is deleted (973013).
+    if is_known and config != wanted:
         return f"{replica.tp} moved, and is written by {config}"
     return _forgets_epochs(replica)
 

@@ -45,6 +45,8 @@ def _differences(log: LogSample, *, may_expire: bool) -> Iterator[str]:
                 yield f"producer {producer_id} is not known, and the log has {_told(wanted)}"
         elif log.log_start_offset > 0:
             has = has._replace(transaction_first_offset=wanted.transaction_first_offset)
+            if wanted.last_sequence == NO_SEQUENCE:  # Its records were deleted, a marker is left.
+                has = has._replace(last_sequence=NO_SEQUENCE)
         if has is not None and has != wanted:
             yield f"producer {producer_id} has {_told(has)}, and the log has {_told(wanted)}"
     for producer_id, has in known.items():

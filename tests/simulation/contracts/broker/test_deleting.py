@@ -111,6 +111,7 @@ def told_moved(
     moves_offset: bool = True,
     segment_bytes: int | None = None,
     epochs: tuple[int, ...] = (),
+    is_known: bool = True,
 ) -> list[str]:
     """Return what is told when a log that begins at 5 moves from /d1 to /d2."""
     replica, promoted = replica_at(5), replica_at(5, path="/d2").log
@@ -119,7 +120,8 @@ def told_moved(
     offsets = with_cleaned()
     config = Config(segment_bytes=segment_bytes or promoted.files.config.segment_bytes)
     ports = SimpleNamespace(topic_config=answers(config))
-    state = SimpleNamespace(cleaner_offsets=offsets, ports=ports)
+    metadata = SimpleNamespace(has_partition=answers(is_known))
+    state = SimpleNamespace(cleaner_offsets=offsets, ports=ports, metadata=metadata)
     moving._replica, moving._state = replica, state
     if epochs:
         promoted.files.write_leader_epochs([(epochs[0], 0)])
@@ -142,6 +144,7 @@ def test_what_was_deleted_and_compacted_of_a_log_is_known_where_it_moves_to() ->
 
 def test_a_log_that_has_moved_is_written_as_its_topic_says() -> None:
     assert told_moved(5, segment_bytes=7)
+    assert not told_moved(5, segment_bytes=7, is_known=False), "a deleted topic says nothing"
 
 
 def test_a_log_that_has_moved_has_its_leader_epochs() -> None:
