@@ -12,7 +12,7 @@ from jbodlab.processes.cluster import CONTROLLER
 from jbodlab.worlds.real_cluster_instance import RealClusterInstance
 from jbodlab.worlds.scenario_files import load_plan
 from simulation.run.runner import run_plan
-from tests.integration.labs import Lab
+from tests.integration.labs import Lab, produce_with_confluent
 
 pytestmark = pytest.mark.sampled_among("journals that are lost", kept=1)
 
@@ -27,7 +27,9 @@ async def test_a_journal_put_back_from_a_copy_gives_no_producer_id_twice(tmp_pat
 
 def test_an_emptied_journal_needs_consent_and_leaves_the_data(lab: Lab) -> None:
     lab.create("orders", 1)
-    log_dir = Path(lab.log_dir_of(1, "orders").path)
+    produce_with_confluent(lab, "orders", [b"kept"])
+    log = Path(lab.log_dir_of(1, "orders").path) / "orders-0" / f"{0:020}.log"
+    written = log.read_bytes()
     journal = Path(lab.cluster.spec.controller.data_dir) / "journal.jsonl"
     lab.cluster.stop()
     copy = journal.read_bytes()
@@ -39,6 +41,6 @@ def test_an_emptied_journal_needs_consent_and_leaves_the_data(lab: Lab) -> None:
     lab.cluster.stop()
     lab.cluster.controller_options = ["--accept-new-journal"]
     lab.cluster.start()
-    assert (log_dir / "orders-0").is_dir()
+    assert log.read_bytes() == written != b""
     assert lab.cluster.is_running(CONTROLLER)
     assert journal.read_bytes() != copy
