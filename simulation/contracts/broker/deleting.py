@@ -162,7 +162,7 @@ def point_to_promoted(
     is_kept = replica.log_start_write is None
     start = replica.partition.log_start_offset if is_kept else replica.kept_log_start
     cleaned = state.cleaner_offsets.get(replica.log_dir, replica.tp)
-    before = replica.log_dir
+    before, config = replica.log_dir, replica.log.files.config
     yield
     kept = kept_log_start(replica.log.dir.disk, replica.tp, replica.log.files)
     if kept is not None and kept < start:
@@ -171,10 +171,8 @@ def point_to_promoted(
     there = (offsets.get(before, replica.tp), offsets.get(replica.log_dir, replica.tp))
     if there != (None, cleaned):
         return f"{replica.tp} is compacted up to {cleaned}, after its move known is {there}"
-    config, wanted = replica.log.files.config, state.ports.topic_config(replica.tp.topic)
-    is_known = state.metadata.has_partition(replica.tp)  # Not of a topic that is deleted (973013).
-    if is_known and config != wanted:
-        return f"{replica.tp} moved, and is written by {config}"
+    if replica.log.files.config != config:
+        return f"{replica.tp} moved, and is written by {replica.log.files.config}, not {config}"
     return _forgets_epochs(replica)
 
 

@@ -185,7 +185,7 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
     gone = [] if step.run.hearing_is_over else _gone(step.state, reports, telling)
     yield
     for tp, one, _ in partitions(step.state):
-        if one.leader_epoch > NO_EPOCH and (empty := _without_log(one, tp, reports, telling)):
+        if one.leader_epoch > NO_EPOCH and (empty := _without_log(step, one, tp, reports, telling)):
             return f"{empty} may be elected for {tp}, and have no log of it"
     for tp in gone:
         one = step.state.find(tp)
@@ -219,16 +219,21 @@ def _gone(state: ClusterState, reports: Reports, telling: Collection[int]) -> li
 
 
 def _without_log(
-    one: Partition, tp: TopicPartition, reports: Reports, telling: Collection[int]
+    step: Step, one: Partition, tp: TopicPartition, reports: Reports, telling: Collection[int]
 ) -> list[int]:
-    """Return members of the Isr that tell of no such replica, where there are other ones."""
+    """Return members of the Isr that tell of no such replica, where others may have one.
+
+    Not those that told earlier that they have none (seed 72).
+    """
     found = [
         member
         for member in one.isr
         if member in telling
         and tp not in [each for each, _, _ in _claims({member: reports[member]})]
     ]
-    return found if len(found) < len(one.isr) else []
+    run = step.run
+    earlier = [each for each in one.isr if each in run.have_told and tp not in run.logs_told[each]]
+    return found if any(each not in (*found, *earlier) for each in one.isr) else []
 
 
 @of_function(unknown_replicas.first_leader_epoch)
