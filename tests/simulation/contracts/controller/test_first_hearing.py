@@ -19,9 +19,11 @@ from protocol.ids import ZERO_UUID
 from protocol.messages.journal import JournalReport
 from tests.controller.core.cluster import SESSION_MS, Cluster, settings, tp
 from tests.controller.core.heard import heartbeat, led, reported
+from tests.controller.core.test_catch_up import learned
 from tests.controller.core.test_hearing import report, started
+from tests.controller.core.test_missing_logs import four, has
 from tests.simulation.contracts.controller.controlled import Act, Case, Wrong, tells
-from tests.simulation.contracts.wrong_rules import answers
+from tests.simulation.contracts.wrong_rules import answers, told_of
 
 TAKE, EXPIRE, LEARN = "hearing.take", "hearing.expire", "catch_up.learn"
 BEGIN: Final = "catch_up.begin_epoch_above"
@@ -200,3 +202,17 @@ CASES: Final[list[Case]] = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{case[2].__name__}")
 def test_a_wrong_rule_is_told_and_the_right_one_is_not(case: Case) -> None:
     tells(case)
+
+
+def test_who_tells_last_that_it_has_none_may_be_elected_beside_who_told_so_before() -> None:
+    """Seed 72: all have told, and nobody has a log."""
+    cluster = four()
+    partitions = cluster.state.topics["orders"].partitions
+    partitions[0] = replace(partitions[0], leader=2, isr=(2,))
+
+    def one_after_the_other() -> None:
+        learned(cluster, {2: has(), 3: has(), 4: has()})
+        learned(cluster, {1: has()})
+
+    assert told_of(None, LEARN, one_after_the_other) == []
+    assert cluster.partition("orders-0").isr == (1, 2)
