@@ -337,10 +337,8 @@ def decide_stop_replica(
     for topic in request.topic_states:
         for state in topic.partition_states:
             tp = TopicPartition(topic.topic_name, state.partition_index)
-            is_one_unread = any_unread and state.delete_partition
-            is_sure = not is_one_unread or not is_elsewhere(tp)
             decided[tp] = _decide_stop(
-                tp, state, view(tp), is_one_unread=is_one_unread, is_sure=is_sure
+                tp, state, view(tp), any_unread=any_unread, is_elsewhere=is_elsewhere(tp)
             )
     return list(decided.values())
 
@@ -350,10 +348,10 @@ def _decide_stop(
     state: StopReplicaPartitionState,
     replica: ReplicaView,
     *,
-    is_one_unread: bool,
-    is_sure: bool,
+    any_unread: bool,
+    is_elsewhere: bool,
 ) -> StopReplicaDecision:
-    """``is_sure``: no other log of a replica that is found is waited for."""
+    may_hide = any_unread and state.delete_partition
     is_lost = replica.loss is not None
     # A log dir that came back for one partition alone (KIP-18) holds the logs of the others too.
     is_within_reach = replica.log_dir is not None and state.delete_partition
@@ -361,13 +359,14 @@ def _decide_stop(
         return StopReplicaDecision(tp, StopAction.NOTHING, ErrorCode.KAFKA_STORAGE_ERROR)
     if replica.state is not HostedState.ONLINE:
         action = StopAction.DELETE_FILES if state.delete_partition else StopAction.NOTHING
-        is_hidden = is_one_unread and replica.log_dir is None and not is_lost
-        is_deleted = is_sure and not is_hidden
-        code = ErrorCode.NONE if is_deleted else ErrorCode.KAFKA_STORAGE_ERROR
+        is_missing = replica.log_dir is None and not is_lost
+        is_hidden = may_hide and (is_missing or is_elsewhere)
+        code = ErrorCode.KAFKA_STORAGE_ERROR if is_hidden else ErrorCode.NONE
         return StopReplicaDecision(tp, action, code)
     is_checked = state.leader_epoch not in (NO_EPOCH, EPOCH_DURING_DELETE)
     if is_checked and state.leader_epoch < replica.leader_epoch:
         return StopReplicaDecision(tp, StopAction.NOTHING, ErrorCode.FENCED_LEADER_EPOCH)
     action = StopAction.DELETE if state.delete_partition else StopAction.STOP
-    code = ErrorCode.NONE if is_sure else ErrorCode.KAFKA_STORAGE_ERROR
+    is_hidden = may_hide and is_elsewhere
+    code = ErrorCode.KAFKA_STORAGE_ERROR if is_hidden else ErrorCode.NONE
     return StopReplicaDecision(tp, action, code)

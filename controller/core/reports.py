@@ -127,9 +127,9 @@ def is_learned(step: Step, broker_id: int) -> bool:
 
 
 def has_told_logs(step: Step, broker_id: int) -> bool:
-    """Take over which logs a broker has, where somebody is to tell of one.
+    """Take over which logs a broker tells of, where partitions wait for somebody to tell of one.
 
-    False: it has to; by its next heartbeat it does.
+    False: it has not told yet, and is to be asked; it does by its next heartbeat.
     """
     known = {broker_id: step.run.reports[broker_id]}
     if broker_id not in step.run.logs_told and known[broker_id].topics is not None:

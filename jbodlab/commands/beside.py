@@ -12,7 +12,7 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, Trans
 from jbodlab.asking.admin import ClusterAdmin
 from jbodlab.commands.output import Lab
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.processes.free_ports import LOOPBACK, free_ports, is_free
+from jbodlab.processes.free_ports import LOOPBACK, free_port, is_free
 from jbodlab.processes.kafka_jars import (
     JARS_BYTES,
     VERSION,
@@ -130,7 +130,7 @@ def _lines(spec: ClusterSpec) -> str:
         taken |= {each.port, each.control_port}
     port = _ZOOKEEPER_PORT
     if port in taken or not is_free(LOOPBACK, port):
-        (port,) = free_ports(1)
+        port = free_port()
     lines = [
         "",
         f"# Added by `jbodlab up --beside kafka`: Apache Kafka {VERSION} in the same cluster.",

@@ -12,7 +12,7 @@ import psutil
 
 from jbodlab.errors import ExitCode, LabError
 from jbodlab.processes.cluster import HTTP_API, Cluster
-from jbodlab.processes.free_ports import LOOPBACK, free_ports, holder_of, is_free
+from jbodlab.processes.free_ports import LOOPBACK, free_port, holder_of, is_free
 from jbodlab.processes.process import Process
 
 PORT: Final = 8099
@@ -31,7 +31,7 @@ def http_api_port(cluster: Cluster, asked: int | None) -> int:
     if running is not None:
         return int(running.rpartition(":")[2])
     if asked is None:
-        return PORT if is_free(LOOPBACK, PORT) else free_ports(1)[0]
+        return PORT if is_free(LOOPBACK, PORT) else free_port()
     if not is_free(LOOPBACK, asked):
         words = f"port {asked} for the HTTP API is in use by {holder_of(asked)}"
         raise LabError(ExitCode.PORT_IN_USE, f"{words}: stop that, or give another --http-port")

@@ -28,7 +28,7 @@ from simulation.core.met_disks import (
     had_returning_log_dirs,
 )
 from simulation.core.met_run import Run, is_done, order_of
-from simulation.core.plan import Plan
+from simulation.core.plan import Plan, Workload
 from simulation.core.planned_situations import MANY_MOVES, late_links
 from simulation.core.samples import LogSample, PartitionSample, Role
 
@@ -78,11 +78,7 @@ def _has_hole(log: LogSample) -> bool:
 
 def _is_compressed(run: Run) -> bool:
     recompressed = [topic.name for topic in run.plan.cluster.topics if _names_codec(topic.configs)]
-    return any(
-        run.worked.get(one.name) and (one.compression != "none" or one.topic in recompressed)
-        for one in run.plan.workloads
-        if one.kind == "produce"
-    )
+    return any(one.compression != "none" or one.topic in recompressed for one in _writers(run))
 
 
 def _has_stamped(run: Run) -> bool:
@@ -91,11 +87,12 @@ def _has_stamped(run: Run) -> bool:
         for topic in run.plan.cluster.topics
         if topic.configs.get("message.timestamp.type") == "LogAppendTime"
     ]
-    return any(
-        run.worked.get(one.name) and one.topic in stamped
-        for one in run.plan.workloads
-        if one.kind == "produce"
-    )
+    return any(one.topic in stamped for one in _writers(run))
+
+
+def _writers(run: Run) -> list[Workload]:
+    """Return the producers that something was acknowledged to."""
+    return [one for one in run.plan.workloads if one.kind == "produce" and run.worked.get(one.name)]
 
 
 def _names_codec(configs: Mapping[str, str]) -> bool:

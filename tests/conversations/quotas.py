@@ -12,9 +12,9 @@ _KEYS: Final = (
     *("producer_byte_rate", "consumer_byte_rate", "request_percentage"),
     *("controller_mutation_rate", "connection_creation_rate", "no_such_rate"),
 )
-_VALUES: Final = (1e6, 1024.0, 0.5, 1.0, 1e20, 0.0, -1.0)
-_POSITIVE: Final = 5
-"""How many of these: 3.9 takes the others, too."""
+_RATES: Final = (1e6, 1024.0, 0.5, 1.0, 1e20)
+_NO_RATES: Final = (0.0, -1.0)
+"""3.9 takes these, too."""
 _EXACT: Final = 0
 _DEFAULT: Final = 1
 _ANY: Final = 2
@@ -31,7 +31,7 @@ def alter(speaker: Speaker) -> Step:
     keys = [speaker.one_of(_KEYS) for _ in range(speaker.mostly(1, 0, 2))]
     if speaker.is_told_late:
         keys = list(dict.fromkeys(keys))  # 3.9 takes one that is there twice.
-    values = _VALUES[:_POSITIVE] if speaker.is_told_late else _VALUES
+    values = _RATES if speaker.is_told_late else (*_RATES, *_NO_RATES)
     ops: list[dict[str, Any]] = [
         {"key": key, "value": speaker.one_of(values), "remove": speaker.chance(0.25)}
         for key in keys

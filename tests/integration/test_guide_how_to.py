@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from jbodlab.processes.cluster import Cluster
-from jbodlab.processes.free_ports import free_ports
+from jbodlab.processes.free_ports import free_port
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from tests.deadlines import DEADLINE_S
 from tests.integration.guide_blocks import (
@@ -139,7 +139,7 @@ def test_a_cluster_elsewhere_is_worked_on_by_an_address(folder: Path) -> None:
 def test_a_lab_elsewhere_is_broken_and_mended_by_its_api(folder: Path) -> None:
     type_in(folder, "jbodlab up --no-http-api; jbodlab topics create orders")
     _, by_lab, by_client, _ = blocks("how-to/elsewhere.md")
-    port = free_ports(1)[0]
+    port = free_port()
     serving = instead(by_lab, ("--host 0.0.0.0", f"--host 127.0.0.1 --port {port}"))
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()

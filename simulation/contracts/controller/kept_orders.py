@@ -17,6 +17,7 @@ from controller.core.step import Step
 from protocol.acls.model import AclBinding
 from protocol.client_quotas.entities import quota_entity
 from protocol.errors import ErrorCode
+from protocol.messages.acls import AclCreation, DeleteAclsMatchingAcl
 from protocol.messages.quotas import AlterClientQuotasRequest
 from protocol.messages.scram import AlterUserScramCredentialsRequest, ScramCredentialUpsertion
 from protocol.security.scram import credential_of
@@ -99,10 +100,7 @@ def acls_created(step: Step, event: RequestArrived) -> Check:
     if len(results) != len(asked):
         return f"{asked} are answered: {results}"
     wanted = {
-        (
-            *(each.resource_type, each.resource_name, each.resource_pattern_type),
-            *(each.principal, each.host, each.operation, each.permission_type),
-        )
+        _told(each, each.resource_pattern_type)
         for each, result in zip(asked, results, strict=True)
         if result.error_code == ErrorCode.NONE
     }
@@ -118,16 +116,14 @@ def acls_deleted(step: Step, event: RequestArrived) -> Check:
     results = answer_of(step, event.token).filter_results
     if len(results) != len(event.request.filters):
         return f"{event.request.filters} are answered: {results}"
-    told = {
-        (
-            *(each.resource_type, each.resource_name, each.pattern_type),
-            *(each.principal, each.host, each.operation, each.permission_type),
-        )
-        for result in results
-        for each in result.matching_acls
-    }
+    told = {_told(each, each.pattern_type) for result in results for each in result.matching_acls}
     found = set(map(_row, step.state.acls))
     return None if found == before - told else f"told are {told} of {before}: {found}"
+
+
+def _told(row: AclCreation | DeleteAclsMatchingAcl, pattern_type: int) -> tuple[object, ...]:
+    resource = row.resource_type, row.resource_name, pattern_type
+    return (*resource, row.principal, row.host, row.operation, row.permission_type)
 
 
 def _row(acl: AclBinding) -> tuple[object, ...]:

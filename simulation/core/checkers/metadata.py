@@ -102,7 +102,8 @@ def _is_for_a_moment(
     return all(
         (replica in told.offline and _is_stopping(view, replica, quiet))
         or _is_beginning(replica, quiet, *within_us)
-        for replica in frozenset(steady.offline).symmetric_difference(told.offline)
+        for replica in (*steady.offline, *told.offline)
+        if (replica in steady.offline) is not (replica in told.offline)
     )
 
 

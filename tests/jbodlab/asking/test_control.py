@@ -13,7 +13,7 @@ import pytest
 
 from jbodlab.asking.control import ControlClient
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.processes.free_ports import free_ports
+from jbodlab.processes.free_ports import free_port
 
 
 @contextmanager
@@ -91,7 +91,7 @@ def test_a_refusal_is_the_brokers_own_sentence() -> None:
 
 
 def test_nobody_there_says_what_to_try() -> None:
-    (port,) = free_ports(1)
+    port = free_port()
     with pytest.raises(LabError, match="try `jbodlab status`") as caught:
         ControlClient(2, port).status()
     assert caught.value.exit_code is ExitCode.NOT_RUNNING

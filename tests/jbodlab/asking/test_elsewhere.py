@@ -10,7 +10,7 @@ import pytest
 
 from jbodlab.asking.elsewhere import cluster_behind
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.processes.free_ports import free_ports
+from jbodlab.processes.free_ports import free_port, free_ports
 from protocol.messages.metadata import (
     MetadataRequest,
     MetadataResponse,
@@ -57,7 +57,7 @@ def test_when_nobody_answers_every_address_is_told() -> None:
 
 def test_commands_need_no_cluster_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    (port,) = free_ports(1)
+    port = free_port()
     with fake_node(answering(port), port):
         result = jbodlab("status", "--json", "--bootstrap-server", f"127.0.0.1:{port}")
         assert result.exit_code == ExitCode.OK, result.stderr

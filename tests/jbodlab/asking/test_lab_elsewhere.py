@@ -14,7 +14,7 @@ import pytest
 from jbodlab.asking.lab_elsewhere import LabApi, LabElsewhere
 from jbodlab.asking.lab_values import BrokerPlace, ClusterPlaces
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.processes.free_ports import free_ports
+from jbodlab.processes.free_ports import free_port
 
 PLACES = ClusterPlaces(
     config_path="/opt/lab/cluster.yaml",
@@ -124,7 +124,7 @@ def test_who_is_no_lab_is_told_apart() -> None:
 
 
 def test_a_server_that_does_not_answer_is_told() -> None:
-    (port,) = free_ports(1)
+    port = free_port()
     with pytest.raises(LabError, match="does `jbodlab serve` run there") as told:
         LabApi(f"http://127.0.0.1:{port}").call("GET", "/places")
     assert told.value.exit_code == ExitCode.NOT_RUNNING

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from jbodlab.asking.rpc import BlockingClient
-from jbodlab.processes.free_ports import free_ports
+from jbodlab.processes.free_ports import free_port
 from protocol.messages.log_dirs import DescribeLogDirsRequest, DescribeLogDirsResponse
 from tests.jbodlab.fake_node import fake_node
 
@@ -39,7 +39,7 @@ def test_a_closed_connection_is_a_connection_error_and_the_next_request_connects
 
 
 def test_a_connection_that_the_node_closed_meanwhile_is_made_again() -> None:
-    (port,) = free_ports(1)
+    port = free_port()
     client = BlockingClient("127.0.0.1", port)
     for _ in range(2):
         with fake_node({DescribeLogDirsRequest: empty}, port):
@@ -48,6 +48,6 @@ def test_a_connection_that_the_node_closed_meanwhile_is_made_again() -> None:
 
 
 def test_nobody_there_is_an_os_error() -> None:
-    (port,) = free_ports(1)
+    port = free_port()
     with pytest.raises(OSError, match="refused"):
         ask(BlockingClient("127.0.0.1", port))

@@ -8,7 +8,7 @@ import pytest
 
 from jbodlab.commands.beside import add_neighbours, neighbours_content, neighbours_words
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.processes.free_ports import free_ports
+from jbodlab.processes.free_ports import free_port
 from jbodlab.processes.lab_spec import write_lab_spec
 from protocol.cluster_file.dump import dump_cluster_spec
 from protocol.cluster_file.spec import load_cluster_spec, parse_cluster_spec
@@ -74,11 +74,11 @@ def test_without_java_up_says_so_and_starts_nothing(
 
 def test_disks_of_apache_kafkas_brokers_are_not_jbodlabs_to_break(tmp_path: Path) -> None:
     file = write_lab_spec(tmp_path)
-    (port,) = free_ports(1)
+    port = free_port()
     file.write_text(
         f'{file.read_text()}zookeeper: {{connect: "127.0.0.1:{port}"}}\n'
         'beside: {kafka: "3.9.2", brokers: '
-        f"[{{id: 9, port: {free_ports(1)[0]}, rack: r, log_dirs: [{{path: data/b9/d1}}]}}]}}\n"
+        f"[{{id: 9, port: {free_port()}, rack: r, log_dirs: [{{path: data/b9/d1}}]}}]}}\n"
     )
     done = jbodlab("log-dirs", "fail", "data/b9/d1", "--config", str(file))
     assert done.exit_code == ExitCode.NOT_RUNNING

@@ -8,7 +8,7 @@ from jbodlab.kafka_tools.client import ClusterClient
 from jbodlab.kafka_tools.core.failures import ToolFailure
 from jbodlab.kafka_tools.core.properties import ClientSettings
 from jbodlab.kafka_tools.questions import describe_log_dirs, list_reassignments
-from jbodlab.processes.free_ports import free_ports
+from jbodlab.processes.free_ports import free_port
 from protocol.admin.cluster import BrokerView
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.api_versions import ApiVersion, ApiVersionsRequest, ApiVersionsResponse
@@ -31,7 +31,7 @@ def no_pause(_seconds: float) -> None:
 
 
 def test_brokers_are_found_from_any_of_them(cluster: FakeCluster):
-    (dead,) = free_ports(1)
+    dead = free_port()
     cluster.racks[2] = "r2"
     bootstrap = f"127.0.0.1:{dead},127.0.0.1:{cluster.ports[1]}"
     with ClusterClient(settings(bootstrap)) as client:
@@ -40,7 +40,7 @@ def test_brokers_are_found_from_any_of_them(cluster: FakeCluster):
 
 
 def test_a_cluster_that_is_not_there_is_told_at_once():
-    (dead,) = free_ports(1)
+    dead = free_port()
     with (
         ClusterClient(settings(f"127.0.0.1:{dead}")) as client,
         pytest.raises(ToolFailure, match=r"no broker answers .*refused") as caught,

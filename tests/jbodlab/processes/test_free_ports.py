@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 
-from jbodlab.processes.free_ports import free_ports, holder_of, is_free
+from jbodlab.processes.free_ports import free_port, free_ports, holder_of, is_free
 
 
 def test_free_ports_are_different_and_free() -> None:
@@ -32,5 +32,5 @@ def test_a_taken_port_is_not_free_and_its_holder_is_named() -> None:
 
 
 def test_an_unknown_holder_is_another_process() -> None:
-    (port,) = free_ports(1)
+    port = free_port()
     assert holder_of(port) == "another process"

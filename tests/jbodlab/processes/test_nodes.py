@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from jbodlab.asking.control import ControlClient
-from jbodlab.processes.free_ports import free_ports
+from jbodlab.processes.free_ports import free_port
 from jbodlab.processes.lab_spec import LabShape, write_lab_spec
 from jbodlab.processes.nodes import (
     all_serve,
@@ -132,7 +132,7 @@ class Told(ControlClient):
             Told(is_open_to_clients=False),
             ["broker 2 was told nothing of the cluster by the controller yet"],
         ),
-        (ControlClient(2, *free_ports(1)), ["broker 2 does not answer on its control port"]),
+        (ControlClient(2, free_port()), ["broker 2 does not answer on its control port"]),
     ],
 )
 def test_a_broker_says_what_keeps_it_from_serving(
