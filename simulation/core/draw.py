@@ -165,7 +165,7 @@ def _order_kinds(features: Features) -> list[str]:
     return [kind for kind in features.of(ORDER_KINDS) if kind not in without]
 
 
-def _in_time(timed: list[TimedAction]) -> list[Step]:
+def _in_time(timed: Lane) -> list[Step]:
     """Put everything in order; what has the same time stays in the order it is in."""
     ordered = sorted(timed, key=lambda each: each.at_ms)
     return [Step(action=each.action, at_ms=each.at_ms, may_fail=True) for each in ordered]
@@ -186,7 +186,7 @@ def _beside(lane: Lane) -> list[Step]:
     """Let a lane go on beside all else: waiting for an answer delays nothing in another one."""
     if not lane:
         return []
-    steps = tuple(Step(action=one.action, at_ms=one.at_ms, may_fail=True) for one in lane)
+    steps = tuple(_in_time(lane))
     at_once = NodeIs(node="controller", state="running")
     return [Step(action=When(condition=at_once, steps=steps))]
 
