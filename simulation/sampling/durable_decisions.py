@@ -17,6 +17,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import (
     EPOCH_DURING_DELETE,
     LEADER_DURING_DELETE,
+    NO_EPOCH,
     NO_LEADER,
     ZERO_UUID,
     TopicPartition,
@@ -57,6 +58,8 @@ class DurableDecisions:
         """Of all topics that there were since the first ``begin``."""
         self._deleted: dict[str, None] = {}
         """Names of topics that were deleted: another one of the name may be there."""
+        self._made_above: dict[tuple[int, TopicPartition], None] = {}
+        """Replicas still to be removed from a broker as another topic of the name was made."""
 
     def begin(self, state: ClusterState) -> None:
         """Begin with what a whole journal replays to; ``state`` is changed by ``take``."""
@@ -66,11 +69,17 @@ class DurableDecisions:
     def take(self, records: Iterable[Record]) -> None:
         """Add a decision that was just made durable."""
         for record in records:
+            if isinstance(record, TopicCreated):
+                self._made_above.update(self._owed(record.name))
             record.apply(self._state)
             if isinstance(record, TopicCreated):
                 self._topic_ids[record.topic_id] = None
             elif isinstance(record, TopicDeleted):
                 self._deleted[record.name] = None
+
+    def _owed(self, name: str) -> Iterator[tuple[tuple[int, TopicPartition], None]]:
+        for broker_id, tps in self._state.removed.items():
+            yield from (((broker_id, tp), None) for tp in tps if tp.topic == name)
 
     # Any: whatever the controller sends.
     def ahead(self, request: Any, response: Any = None) -> Iterator[str]:
@@ -131,7 +140,8 @@ class DurableDecisions:
     def stop_replica(self, _: Any, message: StopReplicaRequest) -> Iterator[str]:
         """Read what is to be deleted: replicas that are none any more by the journal.
 
-        What a deleted topic's brokers are told may leave when there is another one of its name.
+        What a deleted topic's brokers are told may leave when there is another one of its name,
+        and so may what a replica of it was told that was reassigned away before.
         """
         epochs = {each.broker_epoch: each.broker_id for each in self._state.brokers.values()}
         broker = epochs.get(message.broker_epoch)
@@ -143,8 +153,10 @@ class DurableDecisions:
                 durable = self._state.find(tp)
                 if not each.delete_partition or durable is None:
                     continue
-                is_older = 0 <= each.leader_epoch < durable.leader_epoch or (
-                    each.leader_epoch == EPOCH_DURING_DELETE and topic.topic_name in self._deleted
+                is_older = (
+                    0 <= each.leader_epoch < durable.leader_epoch
+                    or (each.leader_epoch == EPOCH_DURING_DELETE and tp.topic in self._deleted)
+                    or (each.leader_epoch == NO_EPOCH and (broker, tp) in self._made_above)
                 )
                 if broker in durable.target_replicas and not is_older:
                     yield f"deletes {tp} on broker {broker}, which the journal keeps there"

@@ -27,7 +27,7 @@ from broker.engine.move.moving import MovingLog
 from broker.engine.replica import Replica
 from broker.lifecycle.engine_events import EngineEventRelay
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.contracts.contract import Broken, of_function, of_method
 
 _ENDED: Final = (MoveState.SWAPPED, MoveState.CANCELLED)
@@ -288,4 +288,7 @@ def truncate(moving: MovingLog) -> Generator[None, None, Broken]:
     if not is_within or end <= copied.log_start_offset:
         return None
     epochs = (copied.epochs.epoch_at(end - 1), partition.epochs.epoch_at(end - 1))
-    return None if epochs[0] == epochs[1] else f"{moving.tp} before {end}: epochs {epochs}"
+    is_compacted_away = epochs[1] == NO_EPOCH
+    if is_compacted_away or epochs[0] == epochs[1]:
+        return None
+    return f"{moving.tp} before {end}: epochs {epochs}"

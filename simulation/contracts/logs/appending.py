@@ -14,6 +14,7 @@ from broker.core.append import AppendLimits, FollowerAppend, PreparedAppend
 from broker.core.producers import ProducerStates
 from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.ids import NO_EPOCH
 from protocol.ports import Buffer
 from protocol.records.batch import (
     BatchHeader,
@@ -240,7 +241,8 @@ def check_follower_append(
 
 
 def _are_in_turn(batches: Sequence[BatchHeader], epochs: rules.EpochRange) -> bool:
-    found = [each.partition_leader_epoch for each in batches if each.partition_leader_epoch >= 0]
+    found = [each.partition_leader_epoch for each in batches]
+    found = [each for each in found if each != NO_EPOCH]
     turn = [epochs.first, *found, epochs.last] if found else []
     return turn == sorted(turn)
 

@@ -2,7 +2,8 @@
 
 Kafka promises a record that all of the Isr took for as long as one member of the Isr keeps what it
 was given. Members lose data by power cuts and disks that lie; they are whole again when they come
-back into the Isr. A leader from outside of the Isr (an unclean election) forgives all before it.
+back into the Isr by what they fetched since. A leader from outside of the Isr (an unclean election)
+forgives all before it.
 Source: KIP-101, KIP-966 ("last replica standing").
 """
 
@@ -31,6 +32,8 @@ class _Holders:
     suspects: dict[int, None] = field(default_factory=dict[int, None])
     lastingly: dict[int, None] = field(default_factory=dict[int, None])
     """Suspects that do not become whole by fetching."""
+    down: dict[int, None] = field(default_factory=dict[int, None])
+    """Suspects that lost power and do not run again: what they fetched was before that."""
 
     @property
     def isr(self) -> tuple[int, ...]:
@@ -59,6 +62,8 @@ class _Holders:
 
     def damage(self, damage: Damage) -> None:
         self.suspects[damage.broker] = None
+        if damage.what == NOT_DURABLE:
+            self.down[damage.broker] = None
         if damage.is_lasting:
             self.lastingly[damage.broker] = None
         elif damage.is_emptied:
@@ -66,7 +71,8 @@ class _Holders:
 
     def change(self, sample: PartitionSample) -> None:
         for joined in sample.isr:
-            if joined not in self.isr and joined not in self.lastingly:
+            is_whole = joined not in self.lastingly and joined not in self.down
+            if is_whole and joined not in self.isr:
                 self.suspects.pop(joined, None)
         self.decided = sample
 
@@ -86,6 +92,8 @@ def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
             case ReplicaSample():
                 if sample.role in (Role.LEADER, Role.FOLLOWER):
                     places[sample.broker, sample.tp] = sample.log_dir
+                    if (held := holders.get(sample.tp)) is not None:
+                        held.down.pop(sample.broker, None)
             case PartitionSample():
                 held = holders.setdefault(sample.tp, _Holders())
                 is_forgiven = held.decided is not None and is_unclean(held.decided, sample)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from controller.core.reassignment_records import RemovalsPending
 from controller.core.records import (
     BrokerRegistered,
     DeletionQueued,
@@ -17,7 +18,7 @@ from controller.core.records import (
 )
 from controller.core.state import Endpoint
 from protocol.errors import ErrorCode
-from protocol.ids import LEADER_DURING_DELETE, NO_LEADER, ZERO_UUID
+from protocol.ids import LEADER_DURING_DELETE, NO_LEADER, ZERO_UUID, TopicPartition
 from protocol.messages.control import (
     AlterPartitionResponse,
     AlterPartitionResponsePartitionData,
@@ -170,6 +171,16 @@ def test_what_was_said_of_a_deleted_topic_leaves_after_another_one_of_its_name_w
     durable.take([TopicDeleted("orders"), made])
     assert _said(durable, _stop(-2)) == []
     assert len(_said(durable, _stop(-1))) == 1
+
+
+def test_a_replica_reassigned_away_is_removed_after_another_topic_of_its_name_was_made(
+    durable: DurableDecisions,
+) -> None:
+    """Seed 981011: a life before this one deleted the topic, and its removal waited in a queue."""
+    durable.take([TopicDeleted("orders"), RemovalsPending(1, (TopicPartition("orders", 0),))])
+    durable.take([TopicCreated("orders", OTHER_ID, {}, ((1, 2),))])
+    assert _said(durable, _stop(-1)) == []
+    assert len(_said(durable, _stop(0))) == 1
 
 
 @pytest.mark.parametrize(("epoch", "count"), [(5, 0), (6, 1)])

@@ -168,13 +168,18 @@ def test_a_swap_whose_renames_have_begun_is_not_interrupted() -> None:
     assert told_of(begins_its_swap_anew, "Moves.on_leader_epoch", use)
 
 
-def told_truncated(copied_to: int, epoch: int, state: MoveState = MoveState.COPYING) -> list[str]:
-    """Return what is told of a copy of a log from 0 to 10, of epoch 4 from 5 on."""
+def told_truncated(
+    copied_to: int, epoch: int, state: MoveState = MoveState.COPYING, first_kept: int = 0
+) -> list[str]:
+    """Return what is told of a copy of a log from 0 to 10, of epoch 4 from 5 on.
+
+    What is before ``first_kept`` was compacted away; nothing starts later for it.
+    """
     moving: Any = object.__new__(MovingLog)
     own, copy = LogPositions(), LogPositions()
     own.next_offset = own.log_end_offset = 10
     copy.log_end_offset = copied_to
-    own.epochs = LeaderEpochs([(3, 0), (4, 5)])
+    own.epochs = LeaderEpochs([(3, first_kept), (4, 5)])
     copy.epochs = LeaderEpochs([(epoch, 0)])
     moving._future = SimpleNamespace(
         log=SimpleNamespace(positions=copy), move=SimpleNamespace(state=state)
@@ -196,6 +201,12 @@ def test_a_copy_that_goes_on_is_the_begin_of_its_log(
 ) -> None:
     assert bool(told_truncated(copied_to, epoch)) is is_told
     assert not told_truncated(copied_to, epoch, MoveState.TRUNCATING)
+
+
+def test_a_copy_may_hold_what_was_compacted_away_meanwhile() -> None:
+    """Seed 981062: a log that was made anew begins where its leader's first record is left."""
+    assert not told_truncated(2, 2, first_kept=2)
+    assert told_truncated(3, 2, first_kept=2)
 
 
 class Copying(SimpleNamespace):

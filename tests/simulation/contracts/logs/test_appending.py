@@ -21,6 +21,7 @@ from broker.core.message_sets import is_message_set
 from broker.core.recompression import needs_recompression
 from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import NO_EPOCH
 from protocol.records.batch import read_batch_header, stamp
 from tests.broker.core.test_append import NOW_MS, altered, batch, prepare
 from tests.simulation.contracts.wrong_rules import answers, told_of
@@ -61,9 +62,11 @@ def follow(data: bytearray, *, doubts_gaps: bool = False) -> None:
         check_follower_append(data, next_offset=100, doubts_gaps=doubts_gaps)
 
 
-def of_epochs(first: int, last: int) -> None:
+def of_epochs(first: int, last: int, epoch: int = EPOCH) -> None:
+    data = fetched()
+    stamp(data, 0, base_offset=100, leader_epoch=epoch)
     with suppress(KafkaError):
-        check_follower_append(fetched(), next_offset=100, epochs=EpochRange(first, last))
+        check_follower_append(data, next_offset=100, epochs=EpochRange(first, last))
 
 
 def damaged() -> bytearray:
@@ -104,6 +107,9 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("append.check_follower_append", takes_whatever_comes, lambda: of_epochs(0, EPOCH - 1)),
     ("append.check_follower_append", takes_whatever_comes, lambda: of_epochs(EPOCH + 1, 9)),
     ("append.check_follower_append", refuses, lambda: of_epochs(EPOCH, EPOCH)),
+    ("append.check_follower_append", refuses, lambda: of_epochs(EPOCH, EPOCH, NO_EPOCH)),
+    # A flipped bit is the sign of its leader epoch (seed 986055).
+    ("append.check_follower_append", takes_whatever_comes, lambda: of_epochs(0, 9, -(2**31))),
 ]
 
 

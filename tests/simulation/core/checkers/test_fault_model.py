@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.ids import TopicPartition
-from simulation.core.checkers.fault_model import EVER, forgiven_until, is_damaged
+from simulation.core.checkers.fault_model import EVER, NOT_DURABLE, forgiven_until, is_damaged
 from simulation.core.samples import Damage, LogSample
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
@@ -45,6 +45,20 @@ def test_a_member_that_came_back_into_the_isr_is_whole_again() -> None:
     _damage(story.at(4), 2)
 
     assert forgiven_until(story.samples) == {}
+
+
+@pytest.mark.parametrize("runs_again", [True, False])
+def test_a_member_is_whole_by_what_it_fetched_after_it_lost_power(*, runs_again: bool) -> None:
+    """Seed 986061: what it had fetched before was decided on when it was down already."""
+    story = _story()
+    story.at(1).partition(isr=(2,), leader=2, epoch=1)
+    story.samples.damages.append(Damage(story.at(2).now_us, 1, "d1", NOT_DURABLE))
+    if runs_again:
+        story.at(3).replica(1, log_dir="d1")
+    story.at(4).partition(isr=(2, 1), leader=2, epoch=1)
+    story.at(5).partition(isr=(1,), leader=1, epoch=2)
+
+    assert forgiven_until(story.samples) == ({} if runs_again else {TP: 5 * SECOND_US})
 
 
 def test_an_isr_that_shrinks_to_a_damaged_member_forgives() -> None:
