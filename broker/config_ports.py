@@ -21,6 +21,10 @@ class TopicConfigSource(Protocol):
         """Return the effective config as far as it is known; the broker's defaults otherwise."""
         ...
 
+    def identify(self, topic_ids: Mapping[str, bytes]) -> None:
+        """Hear the ids of topics, all zero where unknown; forget what is known of older ones."""
+        ...
+
     async def ensure(self, topics: Iterable[str]) -> None:
         """Fetch those that are not known yet; gives up after a bounded time and leaves defaults."""
         ...

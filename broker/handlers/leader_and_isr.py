@@ -39,7 +39,9 @@ async def handle(
     await context.until_epoch_known()
     context.journal_heard(request)
     request.topic_states = _topic_states(request, version)
-    await context.topic_configs.ensure(topic.topic_name for topic in request.topic_states)
+    topic_ids = {topic.topic_name: bytes(topic.topic_id) for topic in request.topic_states}
+    context.topic_configs.identify(topic_ids)
+    await context.topic_configs.ensure(topic_ids)
     return _in_layout_of(version, await context.leadership.leader_and_isr(request))
 
 

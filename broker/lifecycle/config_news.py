@@ -75,13 +75,16 @@ class ConfigNews:
         """
         deleted: list[str] = []
         changed: list[str] = []
+        topic_ids: dict[str, bytes] = {}
         for topic in request.topic_states:
             if not topic.partition_states:
                 changed.append(topic.topic_name)
             elif all(state.leader == LEADER_DURING_DELETE for state in topic.partition_states):
                 deleted.append(topic.topic_name)
-        if deleted:
-            self._topic_configs.forget(deleted)
+            else:
+                topic_ids[topic.topic_name] = bytes(topic.topic_id)
+        self._topic_configs.forget(deleted)
+        self._topic_configs.identify(topic_ids)
         if request.controller_epoch > self._controller_epoch:
             if self._controller_epoch:
                 self.everything()

@@ -17,6 +17,7 @@ from protocol.admin.configs import describe_configs_request, set_for
 from protocol.configs.parsing import BrokerConfig, ConfigSource, TopicConfig, topic_config
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import ZERO_UUID
 from protocol.messages.configs import (
     DescribeConfigsResponse,
     DescribeConfigsResult,
@@ -52,6 +53,8 @@ class TopicConfigs:
         self._broker_config = broker_config
         self._on_changed = on_changed
         self._unknown = _of_unknown(broker_config)
+        self._ids: dict[str, bytes] = {}
+        """Of the topics that this broker was told of."""
         self._overrides: dict[str, Mapping[str, str]] = {}
         self._configs: dict[str, TopicConfig] = {}
         self._wanted: dict[str, None] = {}
@@ -74,6 +77,20 @@ class TopicConfigs:
         """
         return self._configs.get(topic, self._unknown)
 
+    def identify(self, topic_ids: Mapping[str, bytes]) -> None:
+        """Hear the ids of topics; what is known of older ones is forgotten, and asked for anew.
+
+        A broker that was away while a topic was deleted and made anew hears only of the new one.
+
+        Args:
+            topic_ids: by name; all zero where the sender does not say.
+        """
+        new = {name: topic_ids[name] for name in topic_ids if self._is_new(name, topic_ids[name])}
+        older = [name for name in new if name in self._overrides]
+        self.forget(new)
+        self._ids.update(new)
+        self.changed(older)
+
     async def ensure(self, topics: Iterable[str]) -> None:
         """Fetch those that are not known yet; after ``ENSURE_TIMEOUT_MS`` leave them to ``run``."""
         missing = [topic for topic in topics if topic not in self._overrides]
@@ -85,6 +102,9 @@ class TopicConfigs:
         known = [topic for topic in topics if topic in self._overrides]
         if known:
             await self._fetch_or_later(known, "keeping the last")
+
+    def _is_new(self, name: str, topic_id: bytes) -> bool:
+        return topic_id not in (ZERO_UUID, self._ids.get(name))
 
     async def _fetch_or_later(self, topics: list[str], meanwhile: str) -> None:
         try:
@@ -127,6 +147,7 @@ class TopicConfigs:
     def forget(self, topics: Iterable[str]) -> None:
         """Drop what is known of deleted topics."""
         for topic in topics:
+            self._ids.pop(topic, None)
             self._overrides.pop(topic, None)
             self._configs.pop(topic, None)
             self._wanted.pop(topic, None)
@@ -147,7 +168,11 @@ class TopicConfigs:
                 self.changed(topics)
 
     async def _fetch(self, topics: list[str], timeout_ms: int) -> dict[str, KafkaError]:
-        """Store the answers and return the errors of those topics that have one."""
+        """Store the answers and return the errors of those topics that have one.
+
+        An answer that was asked for before its topic was made anew, or gone, is of the older one.
+        """
+        ids = {topic: self._ids.get(topic) for topic in topics}
         request = describe_configs_request(ResourceType.TOPIC, topics)
         response: DescribeConfigsResponse = await self._link.request(
             request, DESCRIBE_CONFIGS_VERSION, timeout_ms=timeout_ms
@@ -158,7 +183,10 @@ class TopicConfigs:
                 failed[result.resource_name] = KafkaError(
                     ErrorCode(result.error_code), result.error_message or ""
                 )
-        changed = [r.resource_name for r in response.results if self._store(r)]
+        late = [topic for topic in topics if self._ids.get(topic) != ids[topic]]
+        self.changed(topic for topic in late if topic in self._ids)
+        results = [each for each in response.results if each.resource_name not in late]
+        changed = [each.resource_name for each in results if self._store(each)]
         if changed:
             self._on_changed(changed)
         return failed

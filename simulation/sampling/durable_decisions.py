@@ -70,14 +70,14 @@ class DurableDecisions:
         """Add a decision that was just made durable."""
         for record in records:
             if isinstance(record, TopicCreated):
-                self._made_above.update(self._owed(record.name))
+                self._made_above.update(self._due(record.name))
             record.apply(self._state)
             if isinstance(record, TopicCreated):
                 self._topic_ids[record.topic_id] = None
             elif isinstance(record, TopicDeleted):
                 self._deleted[record.name] = None
 
-    def _owed(self, name: str) -> Iterator[tuple[tuple[int, TopicPartition], None]]:
+    def _due(self, name: str) -> Iterator[tuple[tuple[int, TopicPartition], None]]:
         for broker_id, tps in self._state.removed.items():
             yield from (((broker_id, tp), None) for tp in tps if tp.topic == name)
 

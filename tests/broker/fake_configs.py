@@ -21,10 +21,14 @@ class FakeTopicConfigs:
 
     def __init__(self) -> None:
         self.known: dict[str, Mapping[str, str]] = {}
+        self.ids: dict[str, bytes] = {}
         self.ensured: list[str] = []
 
     def config_of(self, topic: str) -> TopicConfig:
         return topic_config(self.known.get(topic, {}), broker_config({}))
+
+    def identify(self, topic_ids: Mapping[str, bytes]) -> None:
+        self.ids.update(topic_ids)
 
     async def ensure(self, topics: Iterable[str]) -> None:
         self.ensured.extend(topics)

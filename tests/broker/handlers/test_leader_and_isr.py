@@ -59,6 +59,7 @@ async def test_the_settings_of_its_topics_are_at_hand_before_the_engine_acts(
 ):
     await broker.ask(request(7), 7)
     assert broker.topic_configs.ensured == ["orders"]
+    assert broker.topic_configs.ids == {"orders": TOPIC_ID}
 
 
 @pytest.mark.parametrize("version", [0, 3, 7])

@@ -24,7 +24,7 @@ from protocol.messages.acls import DescribeAclsRequest
 from protocol.messages.configs import DescribeConfigsRequest
 from protocol.messages.control import UpdateMetadataRequest, UpdateMetadataTopicState
 from tests.broker.fake_controller import FakeController
-from tests.broker.fakes import topic_state, update_metadata
+from tests.broker.fakes import TOPIC_ID, topic_state, update_metadata
 
 
 class Lab:
@@ -58,6 +58,7 @@ class Lab:
 async def lab(controller: FakeController, link: ControllerLink) -> Lab:
     controller.configs["orders"] = {"segment.bytes": "5000"}
     lab = Lab(link)
+    lab.topic_configs.identify({"orders": TOPIC_ID})
     await lab.topic_configs.ensure(["orders"])
     controller.requests.clear()
     return lab
@@ -107,6 +108,17 @@ async def test_a_deleted_topic_is_forgotten(controller: FakeController, lab: Lab
     await lab.news.told(update_metadata(topic_state(leaders=(-2, -2))))
     await lab.topic_configs.ensure(["orders"])
     assert asked(controller) == ["orders"]
+
+
+async def test_a_topic_that_was_made_anew_while_the_broker_was_away_has_its_own_settings(
+    controller: FakeController, lab: Lab
+):
+    """Seed 986025: the new topic had the cleanup.policy of the one before it."""
+    controller.configs["orders"] = {"cleanup.policy": "compact"}
+    await lab.news.told(update_metadata(topic_state(topic_id=b"anew".ljust(16))))
+    assert lab.topic_configs.config_of("orders").segment_bytes != 5_000
+    await lab.topic_configs.ensure(["orders"])
+    assert lab.topic_configs.config_of("orders").cleanup_policy == ("compact",)
 
 
 async def test_ordinary_rows_are_no_news(controller: FakeController, lab: Lab):

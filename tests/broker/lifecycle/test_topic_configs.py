@@ -13,6 +13,7 @@ from broker.lifecycle.controller_link import ControllerLink
 from broker.lifecycle.topic_configs import TopicConfigs
 from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import ZERO_UUID
 from protocol.messages.configs import DescribeConfigsRequest
 from tests.broker.fake_controller import DEADLINE_S, FakeController
 
@@ -114,6 +115,56 @@ async def test_a_forgotten_topic_is_asked_anew(controller: FakeController, lab: 
     controller.configs["orders"] = {"segment.bytes": "7000"}
     await lab.configs.ensure(["orders"])
     assert lab.configs.config_of("orders").segment_bytes == 7_000
+
+
+async def test_an_older_topics_settings_are_asked_anew_in_the_background(
+    controller: FakeController, lab: Lab
+):
+    controller.configs["orders"] = {"segment.bytes": "9000"}
+    lab.configs.identify({"orders": b"first"})
+    await lab.configs.ensure(["orders"])
+    lab.heard.clear()
+    controller.configs["orders"] = {"segment.bytes": "7000"}
+    lab.configs.identify({"orders": b"first"})
+    lab.configs.identify({"orders": ZERO_UUID})
+    assert lab.configs.config_of("orders").segment_bytes == 9_000
+    async with lab.running() as configs:
+        configs.identify({"orders": b"second"})
+        assert configs.config_of("orders").segment_bytes == 5_000
+        await lab.until_told()
+        assert configs.config_of("orders").segment_bytes == 7_000
+
+
+async def test_an_answer_about_an_older_topic_is_asked_for_again(
+    controller: FakeController, lab: Lab
+):
+    controller.configs["orders"] = {"segment.bytes": "9000"}
+    lab.configs.identify({"orders": b"first"})
+    async with asyncio.TaskGroup() as tasks, asyncio.timeout(DEADLINE_S):
+        asked = tasks.create_task(lab.configs.ensure(["orders"]))
+        await asyncio.sleep(0)
+        lab.configs.identify({"orders": b"second"})
+        await asked
+        assert lab.configs.config_of("orders").segment_bytes == 5_000
+        controller.configs["orders"] = {"segment.bytes": "7000"}
+        running = tasks.create_task(lab.configs.run())
+        await lab.heard.wait()
+        running.cancel()
+    assert lab.configs.config_of("orders").segment_bytes == 7_000
+
+
+async def test_an_answer_about_a_topic_that_is_gone_is_not_kept(
+    controller: FakeController, lab: Lab
+):
+    controller.configs["orders"] = {"segment.bytes": "9000"}
+    lab.configs.identify({"orders": b"first"})
+    async with asyncio.TaskGroup() as tasks, asyncio.timeout(DEADLINE_S):
+        asked = tasks.create_task(lab.configs.ensure(["orders"]))
+        await asyncio.sleep(0)
+        lab.configs.forget(["orders"])
+        await asked
+    assert lab.configs.config_of("orders").segment_bytes == 5_000
+    assert not lab.told
 
 
 async def test_without_a_controller_defaults_serve_until_it_is_back(
