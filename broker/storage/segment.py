@@ -380,9 +380,9 @@ class Segment:
         self._indexes_written = (offsets_bytes, times_bytes)
 
     def replace_transactions(self, aborted: Sequence[AbortedTransaction]) -> None:
-        """Write the transaction index anew; no file where there are no entries and was none."""
-        if aborted or self.files.exists(TRANSACTION_INDEX_SUFFIX):
-            self.files.replace(TRANSACTION_INDEX_SUFFIX, b"".join(map(pack_aborted, aborted)))
+        """Bring the transaction index to these, durably: below the recovery point none is read."""
+        data = b"".join(map(pack_aborted, aborted))
+        self.files.bring_to(TRANSACTION_INDEX_SUFFIX, data, makes=True, is_durable=True)
 
     def _truncate_transactions(self, offset: int) -> None:
         aborted = self.aborted_transactions()

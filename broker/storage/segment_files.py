@@ -97,11 +97,17 @@ class SegmentFiles:
         """Return the content of one file."""
         return self.directory.files.disk.read_file(self.name(kind))
 
-    def bring_to(self, kind: str, data: Buffer, *, makes: bool) -> bool:
+    def bring_to(self, kind: str, data: Buffer, *, makes: bool, is_durable: bool = False) -> bool:
         """Have one file say ``data``; return whether there is one then.
 
         A missing file is made only if ``makes``, and never for nothing. What is right is not
-        written again: to read is much cheaper.
+        written again: to read is much cheaper, and it may be durable.
+
+        Args:
+            kind: the suffix of the file.
+            data: all that it is to say.
+            makes: whether it is made where it is missing.
+            is_durable: what had to be written is durable on return.
         """
         try:
             is_right = self.read(kind) == data
@@ -110,7 +116,7 @@ class SegmentFiles:
                 return False
             is_right = False
         if not is_right:
-            self.replace(kind, data)
+            self.replace(kind, data, is_durable=is_durable)
         return True
 
     def append(self, kind: str, data: Buffer) -> None:
@@ -122,10 +128,12 @@ class SegmentFiles:
         finally:
             file.close()
 
-    def replace(self, kind: str, data: Buffer) -> None:
+    def replace(self, kind: str, data: Buffer, *, is_durable: bool = False) -> None:
         """Write one file anew."""
         self._made(kind)
-        self.directory.files.disk.replace_file(self.name(kind), data)
+        disk = self.directory.files.disk
+        write = disk.write_atomic if is_durable else disk.replace_file
+        write(self.name(kind), data)
 
     def sync_indexes(self) -> None:
         """Make the index files durable; offset and time index must exist."""

@@ -9,15 +9,13 @@ from broker.storage.faults import FaultyDisk
 from broker.storage.files import LogDirFiles
 from broker.storage.log_recovery import KnownOffsets, OpenedLog, open_log
 from broker.storage.memory_disk import MemoryDisk
-from broker.storage.partition_log import PartitionLog
 from broker.storage.segment_files import PartitionFiles
 from protocol.errors import KafkaError
 from protocol.faults.model import FileClass
 from protocol.ports import Disk
-from protocol.records.batch import HEADER_SIZE_BYTES, Compression, read_batch_header, stamp
-from protocol.records.build import BatchOptions, NewRecord, build_batch, build_end_marker
+from protocol.records.batch import HEADER_SIZE_BYTES, Compression, read_batch_header
+from protocol.records.build import NewRecord
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
-from protocol.records.records import ControlRecordType
 from tests.broker.storage.builders import (
     Config,
     OneBit,
@@ -292,44 +290,6 @@ def test_a_bad_sum_in_an_old_message_ends_the_log_there() -> None:
     disk.write_file(FIRST, b"".join(old_messages()))
     corrupt(disk, FIRST, len(old_messages()[0]) + 40)
     assert reopen(disk).log.log_end_offset == 3
-
-
-def transactional_log(disk: MemoryDisk) -> PartitionLog:
-    """Two segments, an aborted transaction in each."""
-    log = log_on(disk, config=CONFIG)
-    for first in (0, 6):
-        open_one = BatchOptions(
-            base_offset=first,
-            leader_epoch=0,
-            producer_id=7,
-            producer_epoch=0,
-            base_sequence=first,
-            is_transactional=True,
-        )
-        marker = build_end_marker(
-            ControlRecordType.ABORT,
-            producer_id=7,
-            producer_epoch=0,
-            coordinator_epoch=0,
-            timestamp_ms=1,
-        )
-        stamp(marker, 0, base_offset=first + 1, leader_epoch=0)
-        transaction = [bytes(build_batch([NewRecord(b"v")], open_one)), bytes(marker)]
-        log.append([*transaction, *batches(first + 2, first + 6)], now_ms=0)
-    return log
-
-
-@pytest.mark.parametrize("damage", [b"\x00\x07" + bytes(32), bytes(33), b""])
-def test_a_damaged_transaction_index_is_read_from_the_log_again(damage: bytes) -> None:
-    disk = MemoryDisk()
-    log = transactional_log(disk)
-    expected = log.aborted_transactions(0, 12)
-    assert [one.first_offset for one in expected] == [0, 6]
-    last = max(name for name in disk.list_dir(NAME) if name.endswith(".txnindex"))
-    log.close()
-    if damage:
-        disk.write_file(f"{NAME}/{last}", damage)
-    assert reopen(disk, was_clean=1, recovery_point=12).log.aborted_transactions(0, 12) == expected
 
 
 def test_producers_of_segments_that_are_gone_survive_a_recovery_from_the_first_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import struct
 
 import pytest
@@ -10,10 +11,14 @@ from broker.storage.batch_scan import CorruptBatch
 from broker.storage.files import LogDirFiles
 from broker.storage.indexes import AbortedTransaction, OffsetIndex, TimestampOffset
 from broker.storage.memory_disk import MemoryDisk
+from broker.storage.partition_log import PartitionLog
 from broker.storage.segment import Segment
 from broker.storage.segment_files import PartitionFiles
-from protocol.records.batch import iterate_batches
-from tests.broker.storage.builders import Config, batch, batches
+from protocol.records.batch import iterate_batches, stamp
+from protocol.records.build import BatchOptions, NewRecord, build_batch, build_end_marker
+from protocol.records.records import ControlRecordType
+from tests.broker.storage import test_log_recovery as recovery
+from tests.broker.storage.builders import Config, batch, batches, log_on
 
 NAME = "t-0/00000000000000000000"
 
@@ -195,3 +200,63 @@ def test_unloaded_indexes_come_back(disk: MemoryDisk) -> None:
     before = segment.position_of(13)
     segment.unload()
     assert segment.position_of(13) == before
+
+
+def transactional_log(disk: MemoryDisk) -> PartitionLog:
+    """Two segments, an aborted transaction in each."""
+    log = log_on(disk, config=recovery.CONFIG)
+    for first in (0, 6):
+        open_one = BatchOptions(
+            base_offset=first,
+            leader_epoch=0,
+            producer_id=7,
+            producer_epoch=0,
+            base_sequence=first,
+            is_transactional=True,
+        )
+        marker = build_end_marker(
+            ControlRecordType.ABORT,
+            producer_id=7,
+            producer_epoch=0,
+            coordinator_epoch=0,
+            timestamp_ms=1,
+        )
+        stamp(marker, 0, base_offset=first + 1, leader_epoch=0)
+        transaction = [bytes(build_batch([NewRecord(b"v")], open_one)), bytes(marker)]
+        log.append([*transaction, *batches(first + 2, first + 6)], now_ms=0)
+    return log
+
+
+@pytest.mark.parametrize("damage", [b"\x00\x07" + bytes(32), bytes(33), b""])
+def test_a_damaged_transaction_index_is_read_from_the_log_again(damage: bytes) -> None:
+    disk = MemoryDisk()
+    log = transactional_log(disk)
+    expected = log.aborted_transactions(0, 12)
+    assert [one.first_offset for one in expected] == [0, 6]
+    last = max(name for name in disk.list_dir(recovery.NAME) if name.endswith(".txnindex"))
+    log.close()
+    if damage:
+        disk.write_file(f"{recovery.NAME}/{last}", damage)
+    assert (
+        recovery.reopen(disk, was_clean=1, recovery_point=12).log.aborted_transactions(0, 12)
+        == expected
+    )
+
+
+@pytest.mark.parametrize("chance", range(8))
+@pytest.mark.parametrize("damage", [b"", bytes(34)])
+def test_a_recovery_leaves_no_transaction_index_to_a_power_cut(damage: bytes, chance: int) -> None:
+    """Seed 986131: what is durable already no recovery or flush looks at again."""
+    disk = MemoryDisk()
+    log = transactional_log(disk)
+    expected = log.aborted_transactions(0, 12)
+    log.flush()
+    last = max(name for name in disk.list_dir(recovery.NAME) if name.endswith(".txnindex"))
+    if damage:
+        disk.write_file(f"{recovery.NAME}/{last}", damage)
+    recovery.reopen(disk, recovery_point=12)
+    disk.power_cut(random.Random(chance))
+    assert (
+        recovery.reopen(disk, was_clean=1, recovery_point=12).log.aborted_transactions(0, 12)
+        == expected
+    )
