@@ -78,6 +78,8 @@ class EngineState:
         self.cleaner_offsets = CleanerOffsets()
         self.orphan_future_logs: dict[TopicPartition, HostedLog[LogPositions]] = {}
         """Future logs whose current log is not online here: found at the start, or left behind."""
+        self.left_over: dict[TopicPartition, None] = {}
+        """Logs found at the start that a cut swap may have left of replicas that were deleted."""
         self.usage: dict[str, DiskUsage] = {}
         """Space of each online log dir, as of the last look."""
         self.controller_epoch = 0

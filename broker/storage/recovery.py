@@ -88,6 +88,11 @@ class LoadedLog:
     """As checkpointed, within the log's bounds; the log start offset when it was not."""
     swap_note: SwapNote | None
     """Of a current log: its promotion was cut, the log named here may be there still."""
+    is_left_over: bool = False
+    """Of a current log: its promotion was cut, and the log that it replaced is gone.
+
+    Either the swap had come that far, or the other one was deleted while this one was out of reach.
+    """
 
 
 @dataclass(slots=True, kw_only=True)

@@ -224,6 +224,7 @@ async def _finish_swaps(log_dirs: Mapping[str, LogDir], loaded: Mapping[str, Loa
                 continue  # That dir is offline: the note stays until both can be seen.
             old = _find_current(source, promoted.topic_partition)
             if old is None:
+                promoted.is_left_over = True
                 await _drop_note(log_dirs[path], promoted)
             elif _is_newer(old, promoted):
                 await _retire(log_dirs[path], found, promoted, note.delete_name)

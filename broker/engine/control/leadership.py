@@ -80,7 +80,7 @@ class Leadership:
             if change.deleted:
                 self.state.ports.events.partitions_deleted(change.deleted)
             self._moves.remove_nobodys()
-            self._stopping.remove_empty_nobodys()
+            self._stopping.remove_nobodys()
             if change.brokers_changed:
                 self._look_at_high_watermarks()
         return UpdateMetadataResponse(error_code=code)

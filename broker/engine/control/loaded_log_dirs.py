@@ -43,6 +43,8 @@ class LoadedLogDirs:
                 self._keep_orphan(log_dir, log)
             else:
                 self._state.hosted.put_idle(log.topic_partition, self._idle(log_dir, log))
+                if log.is_left_over:
+                    self._state.left_over[log.topic_partition] = None
         self._schedule_deletions(log_dir, found)
 
     def note_missing(self, loaded: Mapping[str, LoadedLogDir]) -> None:

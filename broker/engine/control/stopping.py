@@ -89,20 +89,26 @@ class Stopping:
         """
         await self._carry_out(decisions, self._keep_as_stray)
 
-    def remove_empty_nobodys(self) -> None:
-        """Remove logs found on disk that never held anything and whose partition is not here.
+    def remove_nobodys(self) -> None:
+        """Take logs found on disk out whose partition is not here and that nobody will ever name.
 
-        Call it after an UpdateMetadata. They were made just as their log dir failed, their replica
-        went to another one and was deleted: no LeaderAndIsr and no StopReplica will ever name them.
+        Call it after an UpdateMetadata. Those that never held anything were made just as their log
+        dir failed; their replica went to another one and was deleted. Those that a cut swap left,
+        in a log dir that was away while the log they replaced was deleted, stay as strays.
         """
         state = self._state
+        left_over, state.left_over = state.left_over, {}
         for tp, idle in list(state.hosted.iterate_idle()):
-            if state.metadata.is_replica(tp, state.broker_id) or not idle.positions.is_untouched:
+            is_nobodys = tp in left_over or idle.positions.is_untouched
+            if state.metadata.is_replica(tp, state.broker_id) or not is_nobodys:
                 continue
             with suppress(LogDirFailed):
-                self._set_aside(tp, idle, None)
+                if idle.positions.is_untouched:
+                    self._set_aside(tp, idle, None)
+                    logger.warning("empty log of %s removed: no replica of it is here", tp)
+                else:
+                    self._deletions.keep_as_stray(tp, idle, "no replica of it is here")
                 state.hosted.remove(tp, any_unread=state.log_dir_states.any_unread)
-                logger.warning("empty log of %s removed: no replica of it is here", tp)
 
     async def _carry_out(
         self, decisions: Sequence[StopReplicaDecision], aside: _Aside
@@ -183,4 +189,4 @@ class Stopping:
     def _keep_as_stray(
         self, tp: TopicPartition, log: HostedLog[LogPositions], _replica: Replica | None
     ) -> asyncio.Future[None]:
-        return self._deletions.keep_as_stray(tp, log)
+        return self._deletions.keep_as_stray(tp, log, "its topic was made anew")

@@ -50,11 +50,11 @@ class Deletions:
         return self._rename(tp, log, name, then)
 
     def keep_as_stray(
-        self, tp: TopicPartition, log: HostedLog[LogPositions]
+        self, tp: TopicPartition, log: HostedLog[LogPositions], reason: str
     ) -> asyncio.Future[None]:
         """Rename a log that is nobody's; every start leaves it alone. As ``set_aside`` else."""
         name = stray_dir_name(tp, self._state.unique())
-        logger.warning("%s/%s -> %s: its topic was made anew", log.log_dir, tp, name)
+        logger.warning("%s/%s -> %s: %s", log.log_dir, tp, name, reason)
         return self._rename(tp, log, name, partial(self.on_gone, log.log_dir, tp))
 
     def _rename(

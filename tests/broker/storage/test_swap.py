@@ -146,6 +146,18 @@ async def test_the_note_waits_while_the_source_is_away() -> None:
     assert dirs_of(move.memories[0]) == [DELETE]
 
 
+async def test_a_log_whose_old_one_was_deleted_while_it_was_away_is_left_over() -> None:
+    """Seed 986350: their replica was deleted, and what had been promoted came back later."""
+    move = Move()
+    move.swap.promote(move.destination)
+    (old,) = (await move.restart(0))["/source"].logs
+    old.log.rename(DELETE.replace("d" * 32, "e" * 32))
+    (log,) = (await move.restart())["/destination"].logs
+    assert (log.is_left_over, log.swap_note) == (True, None)
+    (log,) = (await move.restart())["/destination"].logs
+    assert not log.is_left_over
+
+
 async def test_the_old_log_wins_when_it_was_written_while_the_destination_was_away() -> None:
     move = Move()
     move.swap.promote(move.destination)

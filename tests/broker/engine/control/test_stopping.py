@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from broker.core.hosted import ReturnRule
-from broker.storage.layout import render_partition_metadata
+from broker.storage.layout import SWAP_NOTE_FILE, render_partition_metadata
+from broker.storage.swap import SwapNote, render_swap_note
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import StopReplicaRequest
@@ -110,6 +111,26 @@ async def test_an_empty_log_of_a_partition_that_is_not_here_goes_with_the_first_
     await node.log_dirs[path].queue.submit("wait", lambda: None)
     assert (str(ORDERS) in node.memory[path].list_dir("")) is is_kept
     assert (node.state.hosted.idle_replica(ORDERS) is not None) is is_kept
+
+
+@pytest.mark.parametrize("is_named", [False, True])
+async def test_what_a_cut_swap_left_of_a_deleted_replica_is_set_aside_at_the_next_start(
+    alone: Lab, *, is_named: bool
+) -> None:
+    """Its log dir was away while the log was deleted that it had replaced (seed 986350)."""
+    await alone.create(replicas=[1])
+    await alone[1].produce("a", acks=1)
+    path = await alone[1].dir_of() or ""
+    other = next(each for each in alone[1].paths if each != path)
+    note = render_swap_note(SwapNote(other, f"{ORDERS}.{'d' * 32}-delete"))
+    alone[1].memory[path].write_file(f"{ORDERS}/{SWAP_NOTE_FILE}", note)
+    alone.led = {ORDERS: Led([1], 1, [1])} if is_named else {}
+    node = await alone.restart(1)  # It is told what there is.
+    await node.log_dirs[path].queue.submit("wait", lambda: None)
+    assert (str(ORDERS) in node.memory[path].list_dir("")) is is_named
+    strays = [name for name in node.memory[path].list_dir("") if name.endswith("-stray")]
+    assert len(strays) == (0 if is_named else 1)
+    assert (node.state.hosted.idle_replica(ORDERS) is not None) is is_named
 
 
 @pytest.mark.scenario(81)
