@@ -6,7 +6,7 @@ It checks structure, and sums only on request. Messages of the old formats are s
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from broker.core.batch_order import BatchOrder
@@ -57,6 +57,37 @@ def scan_headers(
         header = _read_header(chunk, position - chunk_start, position, end)
         yield position, header
         position += header.size_bytes
+
+
+def cut_position(
+    headers: Iterable[tuple[int, BatchHeader]], offset: int, *, begin: int | None, end: int
+) -> int:
+    """Return where a log is cut that shall end at ``offset``: there begins the batch that has it.
+
+    Damage that stands in its place is cut off with it: a disk that wrote that batch elsewhere, or
+    not at all, must not keep the log from taking another one.
+
+    Args:
+        headers: of each batch and where it stands, from one on that ends before ``offset``.
+        offset: of the first record that goes.
+        begin: the offset before those, where it is known.
+        end: where the file ends.
+
+    Raises:
+        CorruptBatch: damage before that.
+        OSError: as ``scan_headers``.
+    """
+    next_offset = begin
+    try:
+        for position, header in headers:
+            if header.last_offset >= offset:
+                return position
+            next_offset = header.next_offset
+    except CorruptBatch as damage:
+        if next_offset != offset:
+            raise
+        return damage.position
+    return end
 
 
 def scan_batches(

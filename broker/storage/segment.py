@@ -13,11 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 from zlib import crc32
 
-from broker.storage.batch_scan import (
-    MisplacedBatch,
-    scan_batches,
-    scan_headers,
-)
+from broker.storage.batch_scan import MisplacedBatch, cut_position, scan_batches, scan_headers
 from broker.storage.index_check import check_last_entry
 from broker.storage.indexes import (
     NO_TIME_ENTRY,
@@ -235,8 +231,11 @@ class Segment:
         return self.size_bytes if found is None else found[0]
 
     def truncate_to(self, offset: int) -> None:
-        """Drop every batch that ends at or after ``offset``."""
-        position = self.position_of(offset)
+        """Drop every batch that ends at or after ``offset``, and damage that begins there."""
+        start = self.offset_index.position_before(offset - 1)
+        headers = scan_headers(self.file(), start, self.size_bytes, chunk_bytes=_LOCATE_CHUNK_BYTES)
+        begin = None if start else self.base_offset
+        position = cut_position(headers, offset, begin=begin, end=self.size_bytes)
         self._load_indexes()
         self._offset_index.truncate_to(offset)
         self._time_index.truncate_to(offset)

@@ -11,6 +11,7 @@ from broker.core.leader_epochs import LeaderEpochs
 from broker.storage.batch_scan import (
     CorruptBatch,
     MisplacedBatch,
+    cut_position,
     scan_batches,
     scan_headers,
 )
@@ -64,6 +65,47 @@ def test_a_torn_tail_ends_the_scan_where_it_begins(cut_bytes: int) -> None:
             seen.extend(header.base_offset for _, header in scan)
         assert seen == [0, 1, 2]
         assert caught.value.position == len(whole)
+
+
+SIZE = len(batch(0, 3))
+
+
+@pytest.mark.parametrize(
+    ("offset", "position"), [(0, 0), (2, 0), (3, SIZE), (4, SIZE), (6, 2 * SIZE), (9, 2 * SIZE)]
+)
+def test_a_log_is_cut_where_the_batch_of_an_offset_begins(offset: int, position: int) -> None:
+    file = file_of(batch(0, 3), batch(3, 3))
+    headers = scan_headers(file, 0, file.size())
+    assert cut_position(headers, offset, begin=0, end=file.size()) == position
+
+
+@pytest.mark.parametrize(
+    ("offset", "begin", "position"),
+    [(3, 0, SIZE), (3, None, SIZE), (4, 0, None), (2, 0, 0), (0, 0, 0)],
+)
+def test_damage_is_cut_off_only_where_the_log_shall_end(
+    offset: int, begin: int | None, position: int | None
+) -> None:
+    file = file_of(batch(0, 3), bytes(200))
+    headers = scan_headers(file, 0, file.size())
+    if position is None:
+        with pytest.raises(CorruptBatch):
+            cut_position(headers, offset, begin=begin, end=file.size())
+    else:
+        assert cut_position(headers, offset, begin=begin, end=file.size()) == position
+
+
+@pytest.mark.parametrize(("begin", "is_known"), [(7, True), (None, False), (6, False)])
+def test_damage_at_the_begin_is_cut_off_where_its_offset_is_known(
+    begin: int | None, *, is_known: bool
+) -> None:
+    file = file_of(bytes(200))
+    headers = scan_headers(file, 0, file.size())
+    if is_known:
+        assert cut_position(headers, 7, begin=begin, end=file.size()) == 0
+    else:
+        with pytest.raises(CorruptBatch):
+            cut_position(headers, 7, begin=begin, end=file.size())
 
 
 def test_a_wrong_sum_is_found_only_on_request() -> None:

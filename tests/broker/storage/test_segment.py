@@ -202,6 +202,19 @@ def test_unloaded_indexes_come_back(disk: MemoryDisk) -> None:
     assert segment.position_of(13) == before
 
 
+@pytest.mark.parametrize("interval_bytes", [1, 4096])
+def test_damage_where_a_segment_shall_end_is_cut_off(disk: MemoryDisk, interval_bytes: int) -> None:
+    """Seed 981218: a disk had written batch 10 elsewhere, and the replica was fetched no more."""
+    segment = segment_on(disk, config=Config(index_interval_bytes=interval_bytes))
+    write(segment, *batches(0, 20))
+    position = segment.position_of(10)
+    data = bytearray(disk.read_file(f"{NAME}.log"))
+    data[position : segment.position_of(11)] = bytes(segment.position_of(11) - position)
+    disk.write_file(f"{NAME}.log", bytes(data))
+    segment.truncate_to(10)
+    assert (segment.size_bytes, segment.restore_tail()) == (position, 10)
+
+
 def transactional_log(disk: MemoryDisk) -> PartitionLog:
     """Two segments, an aborted transaction in each."""
     log = log_on(disk, config=recovery.CONFIG)
