@@ -45,22 +45,29 @@ def tell(step: Step, broker_ids: Iterable[int]) -> None:
     """Tell brokers that are reachable that nobody leads these partitions, and that they are gone.
 
     One that was made anew since is known, and its replicas were told who leads it. Who is none of
-    them would go on with the one before, from a broker that may have another log by now.
+    them would go on with the one before, from a broker that may have another log by now; so would
+    everybody where the topic was made anew with fewer partitions.
     """
     batch = step.new_batch()
     reported = step.state.unknown_replicas
-    tps = dict.fromkeys(tp for _, found in sorted(reported.items()) for tp in found)
+    known = {tp: one for _, found in sorted(reported.items()) for tp, one in found.items()}
     for broker_id in broker_ids:
-        for tp in tps:
+        for tp, one in known.items():
             own, partition = reported.get(broker_id, {}).get(tp), step.state.find(tp)
-            if partition is None:
+            if partition is None and not _is_older(step, tp.topic, one):
                 if own is not None:
                     epoch = own.leader_epoch + 1
                     batch.add_without_leader(broker_id, tp, own.topic_id, epoch)
                 batch.add_gone(broker_id, tp)
-            elif own is not None and broker_id not in partition.replicas:
+            elif own is not None and (partition is None or broker_id not in partition.replicas):
                 batch.add_stop_replica(broker_id, tp, delete=False, of_any_epoch=True)
     step.send_batch(batch)
+
+
+def _is_older(step: Step, name: str, replica: UnknownReplica) -> bool:
+    """Tell whether there is a topic of the name, and a replica is of another one."""
+    topic = step.state.topics.get(name)
+    return topic is not None and replica.topic_id not in (ZERO_UUID, topic.topic_id)
 
 
 def _unknown(

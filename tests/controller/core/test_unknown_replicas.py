@@ -11,7 +11,11 @@ from controller.core.snapshot import snapshot
 from controller.core.state import Topic, UnknownReplica
 from controller.journal import Entry, encode_entry, replay
 from protocol.ids import EPOCH_DURING_DELETE, LEADER_DURING_DELETE, NO_LEADER, TopicPartition
-from protocol.messages.control import LeaderAndIsrRequest, UpdateMetadataRequest
+from protocol.messages.control import (
+    LeaderAndIsrRequest,
+    StopReplicaRequest,
+    UpdateMetadataRequest,
+)
 from protocol.messages.journal import JournalReport, ReportedReplica
 from tests.controller.core.cluster import Cluster, three_brokers
 from tests.controller.core.heard import cold, led, reported
@@ -107,6 +111,28 @@ def test_one_that_was_made_anew_elsewhere_is_stopped_and_stays() -> None:
     (topic,) = effect.request.topic_states
     (state,) = topic.partition_states
     assert (topic.topic_name, state.partition_index) == LATER_0
+    assert (state.leader_epoch, state.delete_partition) == (EPOCH_DURING_DELETE, False)
+
+
+def test_one_of_a_topic_that_was_made_anew_with_fewer_partitions_is_stopped_and_stays() -> None:
+    """Seed 981398: it was told of a partition of the new topic, which was not there yet."""
+    cluster = three_brokers()
+    beyond = led(1, (4, 7), (1, 3))
+    beyond.partition = 1
+    step = step_of(cluster)
+    unknown_replicas.note(step, {3: JournalReport(topics=[reported("later", beyond)])})
+    cluster.create("later", [1, 2])
+    step = step_of(cluster)
+
+    unknown_replicas.tell(step, (2, 3))
+
+    (effect,) = step.effects
+    assert isinstance(effect, Send)
+    assert effect.broker_id == 3
+    assert isinstance(effect.request, StopReplicaRequest)
+    (topic,) = effect.request.topic_states
+    (state,) = topic.partition_states
+    assert (topic.topic_name, state.partition_index) == ("later", 1)
     assert (state.leader_epoch, state.delete_partition) == (EPOCH_DURING_DELETE, False)
 
 
