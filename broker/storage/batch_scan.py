@@ -11,6 +11,7 @@ from typing import Final
 
 from broker.core.batch_order import BatchOrder
 from protocol.errors import Malformed
+from protocol.ids import NO_OFFSET
 from protocol.ports import Buffer, DiskFile
 from protocol.records.batch import HEADER_SIZE_BYTES, BatchHeader
 from protocol.records.entries import (
@@ -28,6 +29,8 @@ class CorruptBatch(Exception):  # noqa: N818 -- says what it met
     def __init__(self, position: int, reason: str) -> None:
         super().__init__(f"at position {position}: {reason}")
         self.position = position
+        self.next_offset = NO_OFFSET
+        """The offset after the last whole batch before it, where a recovery found one."""
 
 
 class MisplacedBatch(CorruptBatch):

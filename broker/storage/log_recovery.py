@@ -321,8 +321,10 @@ def _recover_segment(
     was not durable.
     """
     aborted: list[AbortedTransaction] = []
+    next_offset = segment.base_offset
 
     def check(header: BatchHeader, batch: memoryview) -> str | None:
+        nonlocal next_offset
         if NO_EPOCH < header.partition_leader_epoch < epochs.latest:
             return f"leader epoch {header.partition_leader_epoch} after {epochs.latest}"
         if header.partition_leader_epoch > epochs.latest:
@@ -331,11 +333,15 @@ def _recover_segment(
             ended = producers.note(header, batch, 0)
             if ended is not None and ended.is_aborted:
                 aborted.append(aborted_entry(ended))
+        next_offset = header.next_offset
         return None
 
     try:
         end = segment.size_bytes
         return segment.rebuild(end, verify=True, check=check, is_active=is_active)
+    except CorruptBatch as damage:
+        damage.next_offset = next_offset
+        raise
     finally:
         segment.replace_transactions(aborted)
 
@@ -369,7 +375,10 @@ def _drop(segments: list[Segment], number: int, reason: str) -> None:
 
 
 def _cut(segments: list[Segment], number: int, damage: CorruptBatch) -> int:
-    """Cut a segment where it is damaged and drop those behind it; return the end of the log."""
+    """Cut a segment where it is damaged and drop those behind it; return the end of the log.
+
+    It is known from the batches that were checked: what is read again may be misread then.
+    """
     segment = segments[number]
     _LOGGER.warning(
         "%s: segment %d cut from %d to %d bytes, %d segments behind it dropped: %s",
@@ -382,4 +391,4 @@ def _cut(segments: list[Segment], number: int, damage: CorruptBatch) -> int:
     )
     drop_from(segments, number + 1)
     segment.cut_file(damage.position)
-    return segment.restore_tail()
+    return damage.next_offset

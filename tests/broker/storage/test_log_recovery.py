@@ -355,6 +355,18 @@ def test_a_misread_header_of_the_last_batch_moves_no_end(was_clean: int, read: i
         assert (opened.log.log_end_offset, opened.leader_epochs) == (3, [(0, 0)]), bit
 
 
+@pytest.mark.parametrize("read", [1, 2, 3])
+def test_a_log_that_is_cut_ends_behind_the_batches_that_were_checked(read: int) -> None:
+    """Seed 982169: the base offset of the last one was misread once it was cut."""
+    made = MemoryDisk()
+    filled_log(made, 3, CONFIG).close()
+    corrupt(made, FIRST, 3 * SIZE - 1)
+    faulty = FaultyDisk(made, chance=OneBit(8 * (SIZE + 3) + 1))
+    faulty.set_fault("bit_flip", files=(FileClass.LOG,), from_nth=read, times=1)
+    opened = reopen(faulty)
+    assert (opened.log.log_end_offset, opened.log.size_bytes) == (2, 2 * SIZE)
+
+
 def test_what_is_misplaced_on_the_disk_is_cut_after_a_second_look(disk: MemoryDisk) -> None:
     corrupt(disk, FIRST, 4)
     assert reopen(disk).log.size_bytes == SIZE
