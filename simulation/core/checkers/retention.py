@@ -50,7 +50,7 @@ class _Told(NamedTuple):
 
     written: Mapping[TopicPartition, Sequence[_Written]]
     acknowledged: Mapping[TopicPartition, Sequence[_Written]]
-    """Also what was acknowledged by its leader alone, whose offset another record may have."""
+    """Also what its leader alone acknowledged, or a log may have lost: another one may be there."""
     deletions: Mapping[TopicPartition, Sequence[tuple[int, int]]]
     """When DeleteRecords was begun, and the offset before which records were to go."""
 
@@ -61,8 +61,8 @@ def check_retention(evidence: Evidence) -> list[Violation]:
     if SampleSource.REPLICAS not in samples.sources:
         return []
     told = _Told(
-        _written(evidence, (ACKS_ALL,)),
-        _written(evidence, (ACKS_ALL, _ACKS_LEADER)),
+        _written(evidence, (ACKS_ALL,), evidence.forgiven),
+        _written(evidence, (ACKS_ALL, _ACKS_LEADER), {}),
         _deletions(evidence),
     )
     held = HeldConfigs(evidence)
@@ -237,9 +237,13 @@ def _skew_ms(samples: Samples) -> int:
     return max(skews) - min(skews)
 
 
-def _written(evidence: Evidence, acks: Collection[int]) -> dict[TopicPartition, list[_Written]]:
-    """Return what was acknowledged; by all it stays for good, and has its offset alone."""
-    forgiven = evidence.forgiven
+def _written(
+    evidence: Evidence, acks: Collection[int], forgiven: Mapping[TopicPartition, int]
+) -> dict[TopicPartition, list[_Written]]:
+    """Return what was acknowledged; by all it stays for good, and has its offset alone.
+
+    But for what was begun until ``forgiven``, by partition, in us.
+    """
     found: dict[TopicPartition, list[_Written]] = {}
     for begin, end in evidence.spans:
         send = end.value

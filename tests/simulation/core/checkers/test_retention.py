@@ -270,3 +270,18 @@ def test_what_stayed_between_nobody_knows_where_the_last_that_went_was_older(
     _begins(story.at(5), 8)
 
     assert (_texts(story) == []) is is_well
+
+
+def test_what_went_last_may_be_one_that_an_unclean_election_could_have_lost() -> None:
+    """Seed 987315: the producer had begun to send it before, and had to wait."""
+    story = Story()
+    _configured(story, retention_bytes="1000", retention_ms="3000")
+    story.at(0.5).replica(1, Role.LEADER)
+    story.partition(isr=(2,), leader=2)
+    story.at(1).send(20, offset=7)
+    story.at(2).partition(isr=(1,), leader=1, epoch=1)
+    for record in range(6):
+        story.at(4).send(record, offset=record)
+    _begins(story.at(5), 8)
+
+    assert _texts(story) == []
