@@ -188,8 +188,8 @@ class Ending:
     judged_cases: int = 0
     """So many cases of ``conform`` are drawn, and held against Apache Kafka's answers, in the end.
 
-    Where a log dir is cordoned or offline in the end, or a coordinator's topic lost, none is. Some
-    want the configurations of ``draw_judged.CONFIGS``.
+    Where a log dir is cordoned or offline in the end, a coordinator's topic lost or a connection
+    dead, none is. Some want the configurations of ``draw_judged.CONFIGS``.
     """
 
 

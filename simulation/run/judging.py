@@ -7,8 +7,9 @@ of their own.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from enum import Enum
 from functools import cache
 from typing import Any, Final, TypeAlias, cast
 
@@ -21,6 +22,7 @@ from conformance.errors import NotInTimeError
 from conformance.known_differences import known_differences
 from conformance.trial import Trial, askable, load_expectations
 from protocol.errors import ErrorCode
+from protocol.faults.model import NetworkMode
 from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from simulation.core.health import lost_topics
 from simulation.core.observation import Observation
@@ -47,8 +49,14 @@ Observe: TypeAlias = "Callable[[Sequence[Variant]], Awaitable[dict[str, CaseSeen
 """Runs cases; a sentence stands for what could not be carried out. See ``Trial.observe``."""
 
 
-def why_not_judged(seen: Observation) -> str:
-    """Return what stands in the way of answers that are Kafka's; "" when nothing does."""
+def why_not_judged(seen: Observation, modes: Collection[Enum]) -> str:
+    """Return what stands in the way of answers that are Kafka's; "" when nothing does.
+
+    A connection that died unheard makes whoever uses it wait for 30 s, whatever became of the
+    fault, and coordinators wait for 5 s (seed 987369). ``modes`` are those of all faults.
+    """
+    if NetworkMode.HALF_OPEN in modes:
+        return "there may be connections that are dead"
     lost = lost_topics(seen).intersection((CONSUMER_OFFSETS, TRANSACTION_STATE))
     if lost:
         return f"{min(lost)} is lost"

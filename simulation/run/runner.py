@@ -6,7 +6,7 @@ It works on any asyncio loop, of virtual time or not, and knows no world.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
@@ -134,7 +134,7 @@ class PlanRun:
                 player = Player(context, self._story)
                 await self._play(context, player)
                 await self._end(context, player.faults)
-                return await self._verdict(context, player.done)
+                return await self._verdict(context, player)
         finally:
             client.close()
             looking.close()
@@ -217,9 +217,9 @@ class PlanRun:
         if empty:
             self._story.tell(f"never met anything: {', '.join(self._empty_faults)}")
 
-    async def _verdict(self, context: RunContext, done: Mapping[str, int]) -> Verdict:
+    async def _verdict(self, context: RunContext, player: Player) -> Verdict:
         samples = await self._cluster.samples()
-        await self._judge_answers(context)
+        await self._judge_answers(context, player.faults)
         samples.began_us, samples.healed_us = self._began_us, self._healed_us
         samples.ended_us = loop_now_us()
         samples.views, samples.denials = self._topic_answers.views, self._topic_answers.denials
@@ -248,18 +248,18 @@ class PlanRun:
             read=sum(each.read for each in seen),
             fault_hits=hits,
             empty_faults=self._empty_faults,
-            done=dict(done),
+            done=dict(player.done),
             situations=met_situations(self._plan, evidence, worked, hits),
             checks=checks_of(evidence),
         )
 
-    async def _judge_answers(self, context: RunContext) -> None:
+    async def _judge_answers(self, context: RunContext, faults: Sequence[Fault]) -> None:
         """Hold answers against Kafka's; what that makes and asks is none of the evidence."""
         count = self._plan.ending.judged_cases
         if not count or self._violations or self._unread:
             return
         seen = await context.observer.observe((Need.METADATA, Need.LOG_DIRS))
-        why_not = why_not_judged(seen)
+        why_not = why_not_judged(seen, [fault.rule.mode for fault in faults])
         if why_not:
             self._story.tell(f"not held against Kafka's answers: {why_not}")
             return

@@ -13,6 +13,7 @@ from conformance.core.catalogue import Variant, variants
 from conformance.core.every_case import EVERY_CASE
 from conformance.core.expectations import Observation as CaseSeen
 from conformance.errors import NotInTimeError
+from protocol.faults.model import DiskMode, NetworkMode
 from protocol.ids import TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.core.draw_judged import CONFIGS
@@ -65,7 +66,12 @@ LOST = ObservedPartition(leader=-1, leader_epoch=3, replicas=(1,), isr=(1,), off
     ],
 )
 def test_what_is_not_whole_is_not_judged(seen: Observation, why_not: str) -> None:
-    assert why_not_judged(seen) == why_not
+    assert why_not_judged(seen, [DiskMode.EIO, NetworkMode.CUT]) == why_not
+
+
+def test_who_may_have_dead_connections_is_not_judged() -> None:
+    """Seed 987369: a follower asked its leader by one, and a coordinator waited too long for it."""
+    assert why_not_judged(Observation(now_ms=0), [DiskMode.EIO, NetworkMode.HALF_OPEN])
 
 
 def test_small_groups_of_cases_come_as_often_as_large_ones() -> None:
