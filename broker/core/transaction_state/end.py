@@ -111,7 +111,9 @@ def _ended_with_epoch_raised(
         and asked.producer_epoch == EPOCH_MAX - 1
         and metadata.producer_epoch == 0
     )
-    is_retry = is_overflow_retry or metadata.producer_epoch == asked.producer_epoch + 1
+    is_next_epoch = is_overflow_retry or metadata.producer_epoch == asked.producer_epoch + 1
+    # Who ends by an earlier version raises no epoch: the one before it is a zombie's, not its own.
+    is_retry = is_next_epoch and metadata.client_transaction_version >= EPOCH_PER_TRANSACTION
     if metadata.producer_id != asked.producer_id and not is_overflow_retry:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     if not _is_epoch_of_now(metadata, asked, is_retry=is_retry):

@@ -327,6 +327,7 @@ def _refused_or_repeated(known: TransactionMetadata, asked: EndAsked) -> _Ended 
     if has[0] != now[0] and not is_first_of_id:
         return ErrorCode.INVALID_PRODUCER_ID_MAPPING
     has_ended = known.state in _ENDING or known.state in _REST - {State.EMPTY}
+    is_again = is_again and known.client_transaction_version >= 2
     if has != now and not (has_ended and is_again):
         return ErrorCode.PRODUCER_FENCED
     is_other = asked.is_commit is not (known.state in _COMMITS)

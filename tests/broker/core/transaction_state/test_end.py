@@ -100,7 +100,7 @@ def test_in_the_first_protocol_only_the_same_end_may_be_asked_for_again(
 def test_from_version_2_on_the_epoch_tells_a_retry_from_the_next_end(
     state: S, abort_retry: object, abort_now: object, commit_retry: object, commit_now: object
 ) -> None:
-    known = replace(KNOWN, state=state)
+    known = replace(KNOWN, state=state, client_transaction_version=2)
     found = [
         short(end(known, commits=commits, epoch=epoch, version=2))
         for commits in (False, True)
@@ -110,13 +110,35 @@ def test_from_version_2_on_the_epoch_tells_a_retry_from_the_next_end(
 
 
 def test_a_retry_is_told_what_the_producer_goes_on_with() -> None:
-    known = replace(KNOWN, state=S.COMPLETE_COMMIT)
+    known = replace(KNOWN, state=S.COMPLETE_COMMIT, client_transaction_version=2)
     assert end(known, commits=True, epoch=2, version=2) == EndedAlready(7, 3)
+
+
+@pytest.mark.kafka_bug("epoch-of-a-successor")
+@pytest.mark.parametrize("version", [0, 1])
+@pytest.mark.parametrize(
+    "state", [S.COMPLETE_COMMIT, S.COMPLETE_ABORT, S.PREPARE_COMMIT, S.PREPARE_ABORT]
+)
+def test_who_was_put_out_does_not_pass_for_its_successor_that_speaks_an_earlier_version(
+    state: S, version: int
+) -> None:
+    """Seed 982436: both went on in one epoch, and a transaction that was committed was not there.
+
+    Apache Kafka 4.3.1 answers NONE, with the successor's epoch.
+    """
+    known = replace(KNOWN, state=state, client_transaction_version=version)
+    for commits in (True, False):
+        assert end(known, commits=commits, epoch=2, version=2) is FENCED
 
 
 def test_a_retry_after_the_last_epoch_is_told_of_the_new_producer_id() -> None:
     known = replace(
-        KNOWN, state=S.COMPLETE_COMMIT, producer_id=8, previous_producer_id=7, producer_epoch=0
+        KNOWN,
+        state=S.COMPLETE_COMMIT,
+        producer_id=8,
+        previous_producer_id=7,
+        producer_epoch=0,
+        client_transaction_version=2,
     )
     assert end(known, commits=True, epoch=EPOCH_MAX - 1, version=2) == EndedAlready(8, 0)
 
