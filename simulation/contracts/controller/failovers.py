@@ -222,11 +222,13 @@ def ask_online_replicas(step: Step, broker_id: int) -> Check:
 def log_dirs_registered(step: Step, request: BrokerRegistrationRequest, known: Broker) -> Check:
     """What was asked before log dirs came back is known as such: its answers are of before.
 
-    What is asked because of the return is not among it.
+    What is asked because of the return is not among it, nor what is being deleted: of that nobody
+    asks whether it is online again.
     """
     del request
     broker_id = known.broker_id
-    offline = list(step.state.offline.get(broker_id, ()))
+    found = step.state.offline.get(broker_id, ())
+    offline = [tp for tp in found if not step.state.is_being_deleted(tp.topic)]
     progress, count = step.run.channels.get(broker_id), len(step.effects)
     before = 0 if progress is None else progress.sent
     yield

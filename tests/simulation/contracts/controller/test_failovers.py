@@ -12,10 +12,11 @@ from controller.core.events import Tick
 from controller.core.snapshot import snapshot
 from controller.core.step import Step
 from protocol.messages.control import LeaderAndIsrRequest
+from protocol.messages.topics import DeleteTopicsRequest
 from tests.controller.core.cluster import SESSION_MS, Cluster, tp
 from tests.controller.core.reassigning import wish
 from tests.simulation.contracts.controller.controlled import Act, Case, led, mute, spoiled, tells
-from tests.simulation.contracts.wrong_rules import answers
+from tests.simulation.contracts.wrong_rules import answers, told_of
 
 
 def a_broker_starts() -> Act:
@@ -144,3 +145,13 @@ CASES: Final[list[Case]] = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
 def test_a_wrong_rule_is_told_and_the_right_one_is_not(case: Case) -> None:
     tells(case)
+
+
+def test_what_is_being_deleted_is_not_asked_for_when_disks_come_back() -> None:
+    """Seed 982451: another disk was replaced unheard, of which all replicas are told."""
+    cluster = led()
+    cluster.fail_log_dir(2, 1, ["t-0"])
+    cluster.held = [1, 3]
+    cluster.ask(DeleteTopicsRequest(topic_names=["t"], timeout_ms=60_000), 5)
+    cluster.held = [1, 2, 3]
+    assert told_of(None, RETURNED, lambda: cluster.return_log_dirs(2, [1, 3])) == []
