@@ -278,7 +278,7 @@ class Fetches:
         span = ReadSpan(offset, up_to, max_bytes, is_empty, is_committed)
         read = read_tail(replica, span)
         if read is not None:
-            reading.give(index, result, read)
+            reading.give(index, result, read, max_bytes=max_bytes)
         elif max_bytes > 0 or is_empty:
             begun = self._disk_reads.begin(index, replica, span)
             if begun is not None:
@@ -295,9 +295,10 @@ class Fetches:
             reading.end(read)
             if not read.future.done():
                 continue
-            index = read.part_index
+            index, max_bytes = read.part_index, read.span.max_bytes
             try:
-                reading.give(index, reading.results[index], read.future.result())
+                found = read.future.result()
+                reading.give(index, reading.results[index], found, max_bytes=max_bytes)
             except LogDirFailed:
                 reading.results[index] = reading.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
             except Malformed:  # What its disk gave is no batch; Kafka: CorruptRecordException.

@@ -107,14 +107,20 @@ class Reading:
         self.has_news = True
         return FetchResult(code)
 
-    def give(self, index: int, result: FetchResult, read: LogRead) -> None:
-        """Put what was read into the answer of part ``index``."""
+    def give(self, index: int, result: FetchResult, read: LogRead, *, max_bytes: int) -> None:
+        """Put what was read into the answer of part ``index``.
+
+        Of a batch that does not fit into ``max_bytes`` no transactions are told.
+        Source: ReplicaManager.readFromLog.
+        """
         result.records = read.buffers
         result.records_size_bytes = read.size_bytes
         if read.aborted:
             result.aborted = tuple(
                 AbortedTransaction(one.producer_id, one.first_offset) for one in read.aborted
             )
+        elif read.size_bytes == 0 < max_bytes:
+            result.aborted = None
         self.size_bytes += read.size_bytes
         self._take(index, read.size_bytes)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from broker.engine.fetch_room import FetchRoom
 from broker.engine.serve.disk_reads import DiskRead, ReadSpan
 from broker.engine.serve.reading import Reading
@@ -26,7 +28,7 @@ def reading(counts: list[int], *, parts: int = 2) -> Reading:
 
 
 def give(to: Reading, index: int, data: bytes) -> None:
-    to.give(index, to.results[index], LogRead((data,), len(data), 1))
+    to.give(index, to.results[index], LogRead((data,), len(data), 1), max_bytes=100)
 
 
 def test_enough_is_min_bytes_or_any_news() -> None:
@@ -38,6 +40,16 @@ def test_enough_is_min_bytes_or_any_news() -> None:
     other = reading([])
     assert other.refuse(ErrorCode.KAFKA_STORAGE_ERROR).error_code == ErrorCode.KAFKA_STORAGE_ERROR
     assert other.is_enough
+
+
+@pytest.mark.parametrize(("max_bytes", "aborted"), [(0, ()), (9, None)])
+def test_of_a_batch_that_does_not_fit_no_transactions_are_told(
+    max_bytes: int, aborted: tuple[()] | None
+) -> None:
+    one = reading([], parts=1)
+    one.results[0].aborted = ()
+    one.give(0, one.results[0], LogRead((), 0, 1), max_bytes=max_bytes)
+    assert one.results[0].aborted == aborted
 
 
 def test_what_is_taken_back_may_be_given_again() -> None:
