@@ -86,10 +86,10 @@ class TopicConfigs:
             topic_ids: by name; all zero where the sender does not say.
         """
         new = {name: topic_ids[name] for name in topic_ids if self._is_new(name, topic_ids[name])}
-        older = [name for name in new if name in self._overrides]
+        again = [name for name in new if name in self._overrides or name in self._wanted]
         self.forget(new)
         self._ids.update(new)
-        self.changed(older)
+        self.changed(again)
 
     async def ensure(self, topics: Iterable[str]) -> None:
         """Fetch those that are not known yet; after ``ENSURE_TIMEOUT_MS`` leave them to ``run``."""

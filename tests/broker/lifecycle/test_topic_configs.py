@@ -135,6 +135,17 @@ async def test_an_older_topics_settings_are_asked_anew_in_the_background(
         assert configs.config_of("orders").segment_bytes == 7_000
 
 
+async def test_what_is_wanted_of_a_topic_stays_so_when_its_id_is_heard(
+    controller: FakeController, lab: Lab
+):
+    controller.configs["orders"] = {"segment.bytes": "9000"}
+    lab.configs.wanted(["orders"])
+    lab.configs.identify({"orders": b"first"})
+    async with lab.running() as configs:
+        await lab.until_told()
+        assert configs.config_of("orders").segment_bytes == 9_000
+
+
 async def test_an_answer_about_an_older_topic_is_asked_for_again(
     controller: FakeController, lab: Lab
 ):
