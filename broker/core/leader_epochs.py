@@ -110,6 +110,23 @@ class LeaderEpochs:
         return changed
 
 
+def taken_over(
+    own: Iterable[EpochEntry], known: LeaderEpochs, *, start_offset: int, end_offset: int
+) -> LeaderEpochs:
+    """Return the epochs of a log that takes the place of another one, from start to end.
+
+    Its batches have its ``own``: it may have kept some that compaction took from the other one.
+    What is ``known`` of the other one and begun since counts, too: a leader's has no records yet.
+    """
+    epochs = LeaderEpochs(own)
+    epochs.truncate_from_end(end_offset)
+    epochs.truncate_from_start(start_offset)
+    for epoch, first_offset in known.entries:
+        if epoch > epochs.latest:
+            epochs.assign(epoch, first_offset)
+    return epochs
+
+
 class Truncation(NamedTuple):
     """What a follower (or a future log) does with its log after an answer about an epoch."""
 

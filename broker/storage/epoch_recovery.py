@@ -87,10 +87,12 @@ def _agree(epochs: LeaderEpochs, log: PartitionLog) -> bool:
 
 def _batches_at_starts(epochs: LeaderEpochs, log: PartitionLog) -> Iterator[BatchHeader]:
     starts = [entry.start_offset for entry in epochs.entries]
-    offsets = [around for start in starts for around in (start - 1, start)]
-    inside = [each for each in offsets if log.log_start_offset <= each < log.log_end_offset]
-    for offset in dict.fromkeys([*inside, log.log_end_offset - 1]):
-        yield from _batch_at(log.segments, offset)
+    for start in starts:
+        if log.log_start_offset <= start < log.log_end_offset:
+            yield from _batch_at(log.segments, start)
+    for start in (*starts, log.log_end_offset):
+        if log.log_start_offset < start <= log.log_end_offset:
+            yield from _batch_before(log.segments, start)
 
 
 def _batch_at(segments: Sequence[Segment], offset: int) -> Iterator[BatchHeader]:
@@ -98,6 +100,24 @@ def _batch_at(segments: Sequence[Segment], offset: int) -> Iterator[BatchHeader]
     found = segments[segment_number(segments, offset)].locate(offset)
     if found is not None:
         yield found[1]
+
+
+def _batch_before(segments: Sequence[Segment], offset: int) -> Iterator[BatchHeader]:
+    """Give the last batch that begins before ``offset``: compaction may have left none right there.
+
+    None where all begin behind it.
+    """
+    number = segment_number(segments, offset - 1)
+    for segment in reversed(segments[: number + 1]):
+        last: BatchHeader | None = None
+        start = segment.offset_index.position_before(offset - 1)
+        for _, header in scan_headers(segment.file(), start, segment.size_bytes):
+            if header.base_offset >= offset:
+                break
+            last = header
+        if last is not None:
+            yield last
+            return
 
 
 def _epochs_of_batches(segments: Sequence[Segment]) -> LeaderEpochs:

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from broker.core.leader_epochs import EpochEntry, LeaderEpochs
+from broker.core.leader_epochs import EpochEntry, LeaderEpochs, taken_over
 from broker.core.log_dirs import LogDirFailed
 from broker.core.log_positions import LogPositions
 from broker.core.partition import Partition
@@ -164,11 +164,18 @@ class Logs:
         if not hosted.is_offline(tp) or hosted.idle_replica(tp) is not None:
             return False
         partition = Partition(tp, self._state.broker_id, self._state.metadata.is_alive)
+        start_offset = promoted.files.log_start_offset
+        end_offset = promoted.positions.log_end_offset
         partition.load(
-            log_start_offset=promoted.files.log_start_offset,
-            log_end_offset=promoted.positions.log_end_offset,
+            log_start_offset=start_offset,
+            log_end_offset=end_offset,
             high_watermark=replica.partition.high_watermark,
-            epochs=replica.partition.epochs,
+            epochs=taken_over(
+                promoted.positions.epochs.entries,
+                replica.partition.epochs,
+                start_offset=start_offset,
+                end_offset=end_offset,
+            ),
             producers=replica.partition.producers.states,
         )
         idle = self.current(promoted.files, promoted.dir, partition, replica.topic_id)
@@ -184,10 +191,17 @@ class Logs:
         records were deleted when the current one does not: each log dir writes its own checkpoint
         of log starts, and that of the other log dir counts no more.
         """
+        partition = replica.partition
+        partition.epochs = taken_over(
+            written_epochs,
+            partition.epochs,
+            start_offset=partition.log_start_offset,
+            end_offset=partition.next_offset,
+        )
         self.raise_log_start(replica, replica.log.files.log_start_offset)
         if replica.log_start_write is not None:
             replica.log_start_rose(replica.kept_log_start, self.write_log_starts(replica.log.dir))
-        entries = replica.partition.epochs.entries
+        entries = partition.epochs.entries
         replica.log.write_epochs(None if entries == written_epochs else entries)
         replica.log.write_topic_id(replica.topic_id)
 

@@ -287,8 +287,9 @@ def truncate(moving: MovingLog) -> Generator[None, None, Broken]:
         return f"{moving.tp} goes on at {partition.next_offset}, its copy at {end}"
     if not is_within or end <= copied.log_start_offset:
         return None
-    epochs = (copied.epochs.epoch_at(end - 1), partition.epochs.epoch_at(end - 1))
-    is_compacted_away = epochs[1] == NO_EPOCH
-    if is_compacted_away or epochs[0] == epochs[1]:
+    # What its last epoch began with may be compacted away in the log: that began it later then.
+    epoch = copied.epochs.epoch_at(end - 1)
+    known = partition.epochs.end_offset_for(epoch, partition.log_end_offset)
+    if known.epoch == epoch and (end <= known.end_offset or epoch == NO_EPOCH):
         return None
-    return f"{moving.tp} before {end}: epochs {epochs}"
+    return f"{moving.tp} before {end}: epoch {epoch}, its log {known}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +14,7 @@ from broker.core.leader_epochs import (
     Truncation,
     decide_truncation,
     diverging_end,
+    taken_over,
 )
 
 
@@ -205,3 +207,31 @@ def test_a_fetch_beyond_its_epoch_s_end_diverges() -> None:
     assert diverging_end(epochs, 30, last_fetched_epoch=1, fetch_offset=11) == EpochEnd(1, 10)
     assert diverging_end(epochs, 30, last_fetched_epoch=2, fetch_offset=8) == EpochEnd(1, 10)
     assert diverging_end(epochs, 30, last_fetched_epoch=4, fetch_offset=8) == UNDEFINED_END
+
+
+@pytest.mark.parametrize(
+    ("own", "known", "start", "end", "joined"),
+    [
+        ([(0, 0), (1, 18)], [(0, 0), (1, 28)], 0, 46, [(0, 0), (1, 18)]),
+        (
+            [(0, 0), (1, 18)],
+            [(0, 0), (1, 28), (4, 44), (6, 46)],
+            0,
+            46,
+            [(0, 0), (1, 18), (4, 44), (6, 46)],
+        ),
+        ([(0, 0), (1, 18), (4, 44)], [(0, 0), (1, 28)], 20, 44, [(1, 20)]),
+        ([], [(3, 0)], 0, 0, [(3, 0)]),
+    ],
+)
+def test_a_log_that_takes_anothers_place_has_its_own_epochs_and_those_begun_since(
+    own: list[tuple[int, int]],
+    known: list[tuple[int, int]],
+    start: int,
+    end: int,
+    joined: list[tuple[int, int]],
+) -> None:
+    """Seed 983255: compaction had taken from the old log what an epoch began with."""
+    entries = [EpochEntry(*each) for each in own]
+    found = taken_over(entries, LeaderEpochs(known), start_offset=start, end_offset=end)
+    assert found.entries == joined

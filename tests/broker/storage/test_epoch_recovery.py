@@ -79,3 +79,15 @@ def test_a_file_that_agrees_is_not_written_again() -> None:
     disk.before_change = lambda _, name: changed.append(name)
     epochs_of(disk, recovery_point=14)
     assert [name for name in changed if "epoch" in name] == []
+
+
+@pytest.mark.parametrize("content", [b"0\n2\n0 0\n2 9\n", b"0\n1\n0 0\n"])
+@pytest.mark.parametrize("segment_bytes", [300, 900])
+def test_compaction_hides_no_epoch_that_the_file_lacks(content: bytes, segment_bytes: int) -> None:
+    """Right before the start that the file names there is no batch any more."""
+    disk = MemoryDisk()
+    log = log_on(disk, config=Config(segment_bytes=segment_bytes))
+    made = [*batches(0, 4), *batches(4, 6, epoch=2), *batches(9, 12, epoch=2)]
+    log.append(made, now_ms=0)
+    disk.write_file(FILE, content)
+    assert epochs_of(disk, recovery_point=12) == [(0, 0), (2, 4)]
