@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Final
 
+from protocol.faults.model import CONTROLLER_NODE
 from protocol.ids import TopicPartition
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.new_replicas import NewReplica, new_replicas
@@ -107,7 +108,7 @@ def _chosen(spans: list[Span], samples: Samples) -> Iterator[Violation]:
         if end.function not in made or not isinstance(order, Order) or order.assignment:
             continue
         since_us = begin.at_us - samples.seen_within_us
-        until_us = end.at_us + samples.seen_within_us
+        until_us = _seen_us(samples, end.at_us)
         for sample in first.values():
             if sample.tp.topic != order.topic or not begin.at_us <= sample.at_us <= until_us:
                 continue
@@ -135,12 +136,27 @@ def _reassigned(spans: list[Span], samples: Samples) -> Iterator[Violation]:
             if known and broker not in known[-1].replicas
         ]
         for broker in added:
-            if _is_unusable(samples, broker, since_us, end.at_us + samples.seen_within_us):
+            if _is_unusable(samples, broker, since_us, _seen_us(samples, end.at_us)):
                 text = (
                     f"the controller took the order to have a replica of {tp} on broker {broker}, "
                     f"which is dead, or all of whose log dirs are cordoned or offline"
                 )
                 yield Violation(NAME, end.at_us, text)
+
+
+def _seen_us(samples: Samples, at_us: int) -> int:
+    """Return until when somebody looked at what the controller had decided by then.
+
+    Nobody does while it is down: it may have ended right after (seed 983644).
+    """
+    seen_us = at_us + samples.seen_within_us
+    for each in samples.nodes:
+        if each.node == CONTROLLER_NODE and each.at_us > at_us:
+            if each.is_up:
+                return max(seen_us, each.at_us + samples.seen_within_us)
+            if each.at_us > seen_us:
+                break
+    return seen_us
 
 
 def _is_unusable(samples: Samples, broker: int, begin_us: int, end_us: int) -> bool:

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import pytest
+
+from protocol.faults.model import CONTROLLER_NODE
 from simulation.core.checkers.refused_places import check_refused_places
 from simulation.core.history import Function, Order
-from simulation.core.samples import BrokerSample, LogDirSample, Role
+from simulation.core.samples import BrokerSample, LogDirSample, NodeSample, Role
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 
@@ -116,6 +119,24 @@ def _reassigned(order: Order, *brokers: BrokerSample) -> list[str]:
         story.at(5.1).partition(replicas=(1, 2), isr=(2,), leader=2)
         invocation.ok(order)
     return _texts(story)
+
+
+@pytest.mark.parametrize(("down_s", "is_told"), [(5.105, False), (6, True)])
+def test_nobody_looks_at_a_controller_that_ended_right_after_an_order(
+    down_s: float, *, is_told: bool
+) -> None:
+    """Seed 983644: the broker had just come back when the order was taken."""
+    story = Story().at(1)
+    story.partition(replicas=(2,), isr=(2,), leader=2)
+    story.samples.brokers.append(BrokerSample(2 * SECOND_US, 1, is_usable=False))
+    order = Order(*TP, assignment=((1, 2),))
+    with story.at(5).history.begin("admin", Function.REASSIGN, order) as invocation:
+        story.at(5.1).partition(replicas=(1, 2), isr=(2,), leader=2)
+        invocation.ok(order)
+    ended = NodeSample(int(down_s * SECOND_US), CONTROLLER_NODE, is_up=False)
+    story.samples.nodes += [ended, ended._replace(at_us=8 * SECOND_US, is_up=True, boot=1)]
+    story.samples.brokers.append(BrokerSample(8_005_000, 1, is_usable=True))
+    assert bool(_texts(story)) is is_told
 
 
 def test_no_replica_is_ordered_to_a_broker_that_can_take_nothing() -> None:
