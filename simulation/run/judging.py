@@ -45,10 +45,11 @@ _PASSING: Final = (
     ErrorCode.REQUEST_TIMED_OUT,
     ErrorCode.GROUP_ID_NOT_FOUND,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.NOT_COORDINATOR,
 )
 """Codes that may be of the moment. A group without members goes when its coordinator looks, every
 300 ms in many stories: also in the middle of a case (seed 920066). Topics of coordinators may be
-made for the first case that wants one (seed 987496)."""
+made for the first case that wants one (seed 987496), and another broker lead them (983807)."""
 _JOBS: Final = 4
 Observe: TypeAlias = "Callable[[Sequence[Variant]], Awaitable[dict[str, CaseSeen | str]]]"
 """Runs cases; a sentence stands for what could not be carried out. See ``Trial.observe``."""
