@@ -90,6 +90,14 @@ def test_a_failed_log_dir_takes_its_partitions_moves_and_idle_logs() -> None:
     assert hosted.view(idle) == ReplicaView(HostedState.ABSENT)
 
 
+def test_a_deleted_replica_whose_log_dir_is_away_is_known_by_its_last_epoch() -> None:
+    hosted = table(t0=Hosted("/d1"))
+    hosted.on_log_dir_failed("/d1")
+    hosted.remove(T0)
+    assert hosted.view(T0).state is HostedState.OFFLINE
+    assert hosted.view(T0).failed_epoch == 3
+
+
 @pytest.mark.scenario(56, 74)
 def test_a_log_dir_that_failed_before_takes_nothing_more() -> None:
     hosted = table(t0=Hosted("/d1"))

@@ -241,6 +241,7 @@ async def test_a_source_that_fails_during_the_promotion_leaves_the_promoted_log(
     await asyncio.sleep(1)
     assert await node.dir_of() == target
     assert await node.dir_of(is_future=True) is None
+    assert not node.state.hosted.is_offline(ORDERS)
     await in_sync_after_all(lab, node)
     returned = await node.bring_back(source, ReturnRule())
     assert returned.strays == (ORDERS,)

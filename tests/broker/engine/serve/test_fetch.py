@@ -44,6 +44,24 @@ async def test_no_data_is_empty_and_not_null(alone: Lab) -> None:
     assert (result.error_code, result.records) == (ErrorCode.NONE, ())
 
 
+@pytest.mark.parametrize("of_nodes", [False, True])
+async def test_answers_to_clients_and_to_nodes_wait_for_memory_apart(
+    alone: Lab, *, of_nodes: bool
+) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce("a", acks=1)
+    ports = alone[1].state.ports
+    budget = ports.answers_to_nodes if of_nodes else ports.answers
+    budget.take(budget.limit_bytes)
+    fetch = alone[1].engine.fetches.fetch
+    of_client = alone.begin(fetch(FetchParams(), [part()]))
+    of_node = alone.begin(fetch(FetchParams(replica_id=BrokerId(1)), [as_follower(0)]))
+    await asyncio.sleep(1)
+    assert (of_client.done(), of_node.done()) == (of_nodes, not of_nodes)
+    budget.give_back(budget.limit_bytes)
+    await asyncio.gather(of_client, of_node)
+
+
 async def test_offsets_outside_the_log_are_out_of_range(alone: Lab) -> None:
     await alone.create(replicas=[1])
     await alone[1].produce("a", acks=1)
