@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context
 from dataclasses import replace
@@ -137,8 +137,8 @@ class StoryRun(PlanRun):
         self._starts = {name: node.starts_count for name, node in self._sim.nodes.items()}
         crash()
 
-    async def _verdict(self, context: RunContext, done: Mapping[str, int]) -> Verdict:
-        verdict = await super()._verdict(context, done)
+    async def _verdict(self, context: RunContext, player: Player) -> Verdict:
+        verdict = await super()._verdict(context, player)
         self.judged.set_result(verdict)
         return verdict
 
