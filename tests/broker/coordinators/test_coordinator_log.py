@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from broker.coordinators.coordinator_log import RECORDS_OF_A_STEP, CoordinatorLog
+from broker.coordinators.coordinator_log import RECORDS_OF_A_STEP, CoordinatorLog, Reads
 from broker.core.coordination import Answer, Decided, Record
 from broker.core.transactions import EndMarker, build_marker
 from broker.engine.serve.led_logs import LogSpan, Slice
@@ -116,6 +116,43 @@ class DamagedReads:
         batch = build_batch([NewRecord(b"1", b"a", 1)])
         batch[61:] = bytes([255]) * (len(batch) - 61)
         return Slice((bytes(batch),), 1)
+
+
+class MisreadingReads:
+    """Gives one batch, whose key has a flipped bit the first times."""
+
+    def __init__(self, right: Reads, misread_count: int) -> None:
+        self._right = right
+        self._left = misread_count
+
+    def span(self, tp: TopicPartition) -> LogSpan:
+        return self._right.span(tp)
+
+    async def read(self, tp: TopicPartition, offset: int, *, up_to: int, max_bytes: int) -> Slice:
+        found = await self._right.read(tp, offset, up_to=up_to, max_bytes=max_bytes)
+        if self._left == 0:
+            return found
+        self._left -= 1
+        data = bytearray(b"".join(found.buffers))
+        data[-2] ^= 8
+        return Slice((bytes(data),), found.next_offset)
+
+
+@pytest.mark.parametrize("misread_count", [1, 2])
+async def test_what_was_misread_once_is_read_again_and_not_loaded(
+    lab: Lab, misread_count: int
+) -> None:
+    """Seed 984038: a transactional id was another one from then on."""
+    begun = await log_of(lab[1]).append([(b"key", b"value")])
+    await begun.ready
+    heard = Heard()
+    reads = MisreadingReads(ports_of(lab[1]).reads, misread_count)
+    if misread_count == 1:
+        await log_of(lab[1], reads=reads).load(heard)
+        assert heard.said == [(b"key", b"value", -1)]
+    else:
+        with pytest.raises(KafkaError, match="wrong CRC of the batch at offset 0"):
+            await log_of(lab[1], reads=reads).load(heard)
 
 
 async def test_a_batch_that_cannot_be_read_ends_the_load(lab: Lab) -> None:
