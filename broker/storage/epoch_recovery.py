@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from typing import Final
 
 from broker.core.leader_epochs import LeaderEpochs
 from broker.storage.batch_scan import scan_headers
@@ -22,6 +23,8 @@ from broker.storage.segment_files import PartitionFiles
 from protocol.ids import NO_EPOCH
 from protocol.records.batch import BatchHeader
 
+_CHUNK_BYTES: Final = 8 << 10
+"""A few batches are looked at in each place."""
 _LOGGER = logging.getLogger(__name__)
 
 
@@ -111,7 +114,8 @@ def _batch_before(segments: Sequence[Segment], offset: int) -> Iterator[BatchHea
     for segment in reversed(segments[: number + 1]):
         last: BatchHeader | None = None
         start = segment.offset_index.position_before(offset - 1)
-        for _, header in scan_headers(segment.file(), start, segment.size_bytes):
+        file, end = segment.file(), segment.size_bytes
+        for _, header in scan_headers(file, start, end, chunk_bytes=_CHUNK_BYTES):
             if header.base_offset >= offset:
                 break
             last = header
