@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -146,22 +146,26 @@ async def test_what_is_wanted_of_a_topic_stays_so_when_its_id_is_heard(
         assert configs.config_of("orders").segment_bytes == 9_000
 
 
+async def _ask_and_meanwhile(lab: Lab, happens: Callable[[], None]) -> None:
+    """Ask for the settings of orders, and let something happen before their answer comes."""
+    async with asyncio.TaskGroup() as tasks, asyncio.timeout(DEADLINE_S):
+        asked = tasks.create_task(lab.configs.ensure(["orders"]))
+        await asyncio.sleep(0)
+        happens()
+        await asked
+
+
 async def test_an_answer_about_an_older_topic_is_asked_for_again(
     controller: FakeController, lab: Lab
 ):
     controller.configs["orders"] = {"segment.bytes": "9000"}
     lab.configs.identify({"orders": b"first"})
-    async with asyncio.TaskGroup() as tasks, asyncio.timeout(DEADLINE_S):
-        asked = tasks.create_task(lab.configs.ensure(["orders"]))
-        await asyncio.sleep(0)
-        lab.configs.identify({"orders": b"second"})
-        await asked
-        assert lab.configs.config_of("orders").segment_bytes == 5_000
-        controller.configs["orders"] = {"segment.bytes": "7000"}
-        running = tasks.create_task(lab.configs.run())
-        await lab.heard.wait()
-        running.cancel()
-    assert lab.configs.config_of("orders").segment_bytes == 7_000
+    await _ask_and_meanwhile(lab, lambda: lab.configs.identify({"orders": b"second"}))
+    assert lab.configs.config_of("orders").segment_bytes == 5_000
+    controller.configs["orders"] = {"segment.bytes": "7000"}
+    async with lab.running() as configs:
+        await lab.until_told()
+        assert configs.config_of("orders").segment_bytes == 7_000
 
 
 async def test_an_answer_about_a_topic_that_is_gone_is_not_kept(
@@ -169,11 +173,7 @@ async def test_an_answer_about_a_topic_that_is_gone_is_not_kept(
 ):
     controller.configs["orders"] = {"segment.bytes": "9000"}
     lab.configs.identify({"orders": b"first"})
-    async with asyncio.TaskGroup() as tasks, asyncio.timeout(DEADLINE_S):
-        asked = tasks.create_task(lab.configs.ensure(["orders"]))
-        await asyncio.sleep(0)
-        lab.configs.forget(["orders"])
-        await asked
+    await _ask_and_meanwhile(lab, lambda: lab.configs.forget(["orders"]))
     assert lab.configs.config_of("orders").segment_bytes == 5_000
     assert not lab.told
 
