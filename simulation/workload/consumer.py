@@ -259,8 +259,10 @@ class ConsumerWorkload:
                     for record in _seen(data, at, header, aborted)
                     if record.offset >= position.offset
                 ]
-                position.offset = header.next_offset
-                position.epoch = header.partition_leader_epoch
+                # FetchCollector.java: a broker that misread where to begin sends nobody back.
+                if header.next_offset > position.offset:
+                    position.offset = header.next_offset
+                    position.epoch = header.partition_leader_epoch
         except (Malformed, UnsupportedMagic):
             is_whole = False
         self.progress.read += len(records)

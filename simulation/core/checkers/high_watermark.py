@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from protocol.ids import NO_OFFSET, TopicPartition
+from protocol.ids import NO_EPOCH, NO_OFFSET, TopicPartition
 from simulation.core.checkers.ahead import ahead
 from simulation.core.checkers.committed import lacking
 from simulation.core.checkers.evidence import Evidence, Violation
@@ -67,23 +67,37 @@ class _TakenOver:
 
 @dataclass(slots=True)
 class _Unheard:
-    """What members have lost by power cuts since their leader last had another Isr."""
+    """What members have lost by power cuts since they last joined the Isr.
+
+    A leader, or the controller that names the next one, learns of it late: others leave the Isr
+    meanwhile, and who has lost stays (seed 984247).
+    """
 
     losses: Sequence[Damage]
-    since: dict[tuple[TopicPartition, int], tuple[tuple[int, ...], int]] = field(
-        default_factory=dict[tuple[TopicPartition, int], tuple[tuple[int, ...], int]]
+    newest: dict[TopicPartition, tuple[bytes, int]] = field(
+        default_factory=dict[TopicPartition, tuple[bytes, int]]
     )
-    """By partition and leader: its Isr, and the first look at that."""
+    """By partition: the topic id and the newest leader epoch."""
+    joined_us: dict[TopicPartition, dict[int, int]] = field(
+        default_factory=dict[TopicPartition, dict[int, int]]
+    )
+    """By partition and member of the newest leader's Isr: since when it is one."""
 
     def note(self, leader: ReplicaSample) -> None:
-        """Take a look at a leader."""
-        place = leader.tp, leader.broker
-        if self.since.get(place, ((), 0))[0] != leader.isr:
-            self.since[place] = leader.isr, leader.at_us
+        """Take a look at a leader; of one who was followed by another nothing is learned."""
+        topic_id, epoch = self.newest.get(leader.tp, (leader.topic_id, NO_EPOCH))
+        is_new_topic = topic_id != leader.topic_id
+        if leader.leader_epoch < epoch and not is_new_topic:
+            return
+        before: Mapping[int, int] = {} if is_new_topic else self.joined_us.get(leader.tp, {})
+        self.newest[leader.tp] = leader.topic_id, leader.leader_epoch
+        self.joined_us[leader.tp] = {
+            member: before.get(member, leader.at_us) for member in leader.isr
+        }
 
     def has_lost(self, log: ReplicaSample, leader: ReplicaSample) -> bool:
         """Tell whether the log of a member may be shorter than its leader can know."""
-        since_us = self.since[leader.tp, leader.broker][1]
+        since_us = self.joined_us[leader.tp].get(log.broker, 0)
         return log.broker != leader.broker and any(
             (each.broker, each.log_dir) == (log.broker, log.log_dir)
             and since_us <= each.at_us <= log.at_us

@@ -50,7 +50,8 @@ def _differences(log: LogSample, *, may_expire: bool) -> Iterator[str]:
         if has is not None and has != wanted:
             yield f"producer {producer_id} has {_told(has)}, and the log has {_told(wanted)}"
     for producer_id, has in known.items():
-        if producer_id not in found and has.transaction_first_offset != NO_OFFSET:
+        # What was deleted from an open transaction leaves it open: only its marker ends it.
+        if producer_id not in found and has.transaction_first_offset >= log.log_start_offset:
             yield f"producer {producer_id} has {_told(has)}, and the log has nothing of it"
 
 

@@ -3,17 +3,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Any
 
 from protocol.configs.broker import RACK_AWARE_SELECTOR
 from protocol.errors import ErrorCode
 from protocol.faults.model import DiskMode, FileClass
 from protocol.ids import TopicPartition
+from protocol.messages.fetch import FetchRequest
 from protocol.messages.transactions import (
     WritableTxnMarker,
     WritableTxnMarkerTopic,
     WriteTxnMarkersRequest,
 )
 from simulation.core.history import Function, Kind, Poll, Read, Send
+from simulation.workload.clients import ClusterClient, addresses_of
 from simulation.workload.consumer import ConsumerSettings, ConsumerWorkload
 from simulation.workload.producer import ProducerSettings, ProducerWorkload
 from tests.simulation.workload.lab import TP, Lab
@@ -227,6 +230,40 @@ async def test_what_a_disk_gave_wrongly_is_fetched_again(lab: Lab) -> None:
         consumer.stop()
 
     assert "CORRUPT_MESSAGE" in consumer.progress.errors
+    assert _read_records(lab) == _written(lab)
+
+
+class _Misled(ClusterClient):
+    """One whose broker once reads from the beginning, and takes that for what was asked."""
+
+    is_misled = False
+
+    async def ask(
+        self, broker: int, message: Any, version: int, *, timeout_ms: int | None = None
+    ) -> Any:
+        if isinstance(message, FetchRequest) and self.is_misled:
+            self.is_misled = False
+            (partition,) = message.topics[0].partitions
+            partition.fetch_offset, partition.partition_max_bytes = 0, 1
+        return await super().ask(broker, message, version, timeout_ms=timeout_ms)
+
+
+async def test_a_broker_that_gives_records_of_before_sends_it_nowhere(lab: Lab) -> None:
+    """Seed 988427: a flipped bit in a header had its leader begin too early."""
+    await lab.create()
+    client = _Misled(addresses_of(lab.cluster.spec), "reader")
+    consumer = ConsumerWorkload(client, lab.history, ConsumerSettings(topic="orders"))
+    async with asyncio.TaskGroup() as group:
+        group.create_task(consumer.run())
+        await _write(lab, 10)
+        await asyncio.sleep(1)
+        client.is_misled = True
+        await asyncio.sleep(1)
+        assert not client.is_misled
+        await _write(lab, 10, number=1)
+        await asyncio.sleep(1)
+        consumer.stop()
+
     assert _read_records(lab) == _written(lab)
 
 

@@ -225,3 +225,17 @@ def test_a_member_that_lost_power_is_behind_until_its_leader_is_told(
     story.samples.damages.append(Damage(lost_us, 2, "d1", NOT_DURABLE))
     story.at(3).replica(2, end=2, boot=2)
     assert bool(_texts(story)) == is_told
+
+
+@pytest.mark.parametrize("has_left", [False, True])
+def test_others_that_leave_the_isr_tell_the_leader_nothing_of_who_lost_power(
+    has_left: bool,
+) -> None:
+    story = Story().at(1)
+    story.replica(1, Role.LEADER, end=4, high_watermark=4, isr=(1, 2, 3))
+    story.replica(2, end=4)
+    story.samples.damages.append(Damage(2 * SECOND_US, 2, "d1", NOT_DURABLE))
+    for at, isr in ((3, (1,) if has_left else (1, 2)), (4, (1, 2))):
+        story.at(at).replica(1, Role.LEADER, epoch=1, end=4, high_watermark=4, isr=isr)
+    story.at(5).replica(2, end=2, epoch=1, boot=2)
+    assert bool(_texts(story)) == has_left

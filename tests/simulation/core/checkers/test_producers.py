@@ -82,11 +82,12 @@ def test_logs_that_lost_batches_or_that_nobody_looked_at_judge_nothing() -> None
     unseen = story_of(DATA, producers=None)
     cut = story_of(COMMIT, producers=(ENDED._replace(last_sequence=-1),), start=2)
     kept = story_of(COMMIT, producers=(ENDED,), start=2)  # Seed 925626.
+    emptied = story_of(producers=(OPEN,), start=2)  # Seed 984204.
     compacted, damaged = (story_of(DATA, producers=()) for _ in range(2))
     compacted.samples.topics.append(TopicSample(0, "orders", {"cleanup.policy": "compact"}))
     damaged.samples.damages.append(Damage(0, 1, "d1", "bit flip", is_lasting=True))
 
-    assert [texts(story) for story in (unseen, cut, kept, compacted, damaged)] == [[]] * 5
+    assert [texts(story) for story in (unseen, cut, kept, emptied, compacted, damaged)] == [[]] * 6
 
 
 def test_what_an_examiner_wrote_long_ago_may_be_forgotten() -> None:
