@@ -6,6 +6,7 @@ The rules of truncation are in `broker.core.leader_epochs`; nothing is sent or w
 from __future__ import annotations
 
 import asyncio
+import sys
 from enum import Enum, auto
 from typing import Any, Final, NamedTuple, Protocol
 
@@ -18,7 +19,8 @@ FIRST_RETRY_MS: Final = 20
 
 A new leader often learns of its role some milliseconds after its followers do.
 """
-ALL_BYTES: Final = 2**31 - 1
+ALL_BYTES: Final = sys.maxsize
+"""More than any limit of a request."""
 
 
 class FetchPosition(NamedTuple):

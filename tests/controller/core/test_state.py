@@ -46,6 +46,12 @@ def test_a_leaving_broker_is_reachable_but_not_live() -> None:
     assert state.reachable_brokers() == [1, 2, 3]
 
 
+def test_the_first_decision_has_a_number_and_none_is_that_of_nobody_knows() -> None:
+    state = ClusterState()
+    assert (state.journal_number, state.lost_after, state.controller_epoch) == (0, 0, 0)
+    assert (state.next_broker_epoch, state.next_producer_id) == (1, 0)
+
+
 def test_an_unknown_broker_is_nothing() -> None:
     state = state_of()
 

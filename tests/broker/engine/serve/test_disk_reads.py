@@ -6,22 +6,15 @@ import asyncio
 
 import pytest
 
-from broker.engine.types import FetchParams, FetchPart
+from broker.engine.types import FetchParams
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
+from tests.broker.engine.fetched import now_s, part
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.transactions import aborted_of, end, read, three_transactions, write
 
 OTHER = TopicPartition("other", 0)
-
-
-def now_s() -> float:
-    return asyncio.get_running_loop().time()
-
-
-def part(tp: TopicPartition = ORDERS) -> FetchPart:
-    return FetchPart(tp, bytes(16), 0, -1, -1, -1, 1 << 20)
 
 
 async def test_a_disk_that_hangs_holds_up_only_its_own_partitions(alone: Lab) -> None:

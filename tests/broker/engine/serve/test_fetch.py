@@ -6,25 +6,14 @@ import asyncio
 
 import pytest
 
-from broker.engine.types import FetchParams, FetchPart
+from broker.engine.types import FetchParams
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, TopicPartition
+from tests.broker.engine.fetched import as_follower, led_for, now_s, part, wrote
 from tests.broker.engine.lab import Lab
-from tests.broker.engine.messages import ORDERS, offsets_of, topic_id_of
+from tests.broker.engine.messages import ORDERS, offsets_of
 
 OTHER = TopicPartition("other", 0)
-
-
-def now_s() -> float:
-    return asyncio.get_running_loop().time()
-
-
-def part(tp: TopicPartition = ORDERS, offset: int = 0, *, epoch: int = -1) -> FetchPart:
-    return FetchPart(tp, bytes(16), offset, -1, epoch, -1, 1 << 20)
-
-
-def as_follower(offset: int, *, last_epoch: int = -1, epoch: int = 0) -> FetchPart:
-    return FetchPart(ORDERS, topic_id_of("orders"), offset, 0, epoch, last_epoch, 1 << 20)
 
 
 async def test_a_consumer_reads_whole_batches_up_to_the_high_watermark(lab: Lab) -> None:
@@ -38,35 +27,86 @@ async def test_a_consumer_reads_whole_batches_up_to_the_high_watermark(lab: Lab)
     assert (result.high_watermark, result.last_stable_offset, result.log_start_offset) == (3, 3, 0)
 
 
-async def test_no_data_is_empty_and_not_null(alone: Lab) -> None:
-    await alone.create(replicas=[1])
-    result = await alone[1].fetch(0)
-    assert (result.error_code, result.records) == (ErrorCode.NONE, ())
-
-
 @pytest.mark.parametrize("of_nodes", [False, True])
 async def test_answers_to_clients_and_to_nodes_wait_for_memory_apart(
     alone: Lab, *, of_nodes: bool
 ) -> None:
-    await alone.create(replicas=[1])
-    await alone[1].produce("a", acks=1)
+    await wrote(alone, "a")
     ports = alone[1].state.ports
     budget = ports.answers_to_nodes if of_nodes else ports.answers
     budget.take(budget.limit_bytes)
-    fetch = alone[1].engine.fetches.fetch
+    fetch, as_node = alone[1].engine.fetches.fetch, FetchParams(replica_id=BrokerId(1))
     of_client = alone.begin(fetch(FetchParams(), [part()]))
-    of_node = alone.begin(fetch(FetchParams(replica_id=BrokerId(1)), [as_follower(0)]))
+    of_node = alone.begin(fetch(as_node, [as_follower(0)]))
     await asyncio.sleep(1)
     assert (of_client.done(), of_node.done()) == (of_nodes, not of_nodes)
     budget.give_back(budget.limit_bytes)
-    await asyncio.gather(of_client, of_node)
+    assert len(await of_client) == len(await of_node) == 1
+
+
+async def test_who_has_read_and_waits_for_more_answers_when_others_need_the_memory(
+    alone: Lab,
+) -> None:
+    await wrote(alone, "a")
+    has_some = alone.begin(alone[1].fetch(0, max_wait_ms=60_000, min_bytes=100_000))
+    has_none = alone.begin(alone[1].fetch(1, max_wait_ms=60_000, min_bytes=1))
+    await asyncio.sleep(1)
+    budget = alone[1].state.ports.answers
+    budget.take(taken := budget.free_bytes)
+    another = alone.begin(alone[1].fetch(0))
+    assert offsets_of(await has_some) == [0]
+    assert not has_none.done()
+    budget.give_back(taken)
+    assert offsets_of(await another) == [0]
+    await alone[1].produce("b", acks=1)
+    assert offsets_of(await has_none) == [1]
+    assert budget.held_bytes == 0
+
+
+async def test_a_fetch_of_many_partitions_lets_others_have_turns_and_misses_nothing(
+    alone: Lab,
+) -> None:
+    await alone.create(replicas=[1])
+    parts = [part()] * 600
+
+    async def turns_until_answered(count: int) -> int:
+        fetch, turns = alone.begin(alone[1].engine.fetches.fetch(FetchParams(), parts[:count])), 0
+        while not fetch.done():
+            turns += 1
+            await asyncio.sleep(0)
+        return turns
+
+    assert await turns_until_answered(250) < 3
+    assert await turns_until_answered(600) > 5
+    params = FetchParams(max_wait_ms=5_000, min_bytes=1)
+    waiting = alone.begin(alone[1].engine.fetches.fetch(params, parts))
+    await asyncio.sleep(1)
+    await alone[1].produce("a", acks=1)
+    results = await waiting
+    assert [offsets_of(each) for each in results] == [[]] * 599 + [[0]], "it waits there once"
+    assert len(alone[1].replica().consumers) == 0
+
+
+async def test_a_follower_that_waited_is_told_high_watermarks_of_now(lab: Lab) -> None:
+    for tp in (ORDERS, OTHER):
+        await led_for(lab, 8, 9, tp=tp)
+        await lab[1].produce("a", tp=tp, acks=1)
+    fetch = lab[1].engine.fetches.fetch
+    asked = [as_follower(1, tp=tp, epoch=1) for tp in (ORDERS, OTHER)]
+    waiting = lab.begin(fetch(FetchParams(replica_id=8, max_wait_ms=5_000, min_bytes=1), asked))
+    await asyncio.sleep(1)
+    await fetch(FetchParams(replica_id=9), asked)
+    await lab[1].produce("b", acks=1)
+    first, other = await waiting
+    assert (offsets_of(first), offsets_of(other)) == ([1], [])
+    assert other.high_watermark == other.last_stable_offset == 1
 
 
 async def test_offsets_outside_the_log_are_out_of_range(alone: Lab) -> None:
-    await alone.create(replicas=[1])
-    await alone[1].produce("a", acks=1)
+    await wrote(alone, "a")
     assert (await alone[1].fetch(2)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
-    assert (await alone[1].fetch(1)).error_code == ErrorCode.NONE
+    empty = await alone[1].fetch(1)
+    assert (empty.error_code, empty.records) == (ErrorCode.NONE, ()), "it is not null"
 
 
 async def test_a_fetch_at_the_end_is_answered_when_data_comes(alone: Lab) -> None:
@@ -110,8 +150,8 @@ async def test_many_small_appends_reach_min_bytes_together(alone: Lab) -> None:
 async def test_an_error_in_one_partition_answers_at_once_and_spares_the_others(lab: Lab) -> None:
     await lab.create()
     await lab[1].produce("a")
-    params = FetchParams(max_wait_ms=5_000, min_bytes=10_000, max_bytes=1 << 20)
     before_s = now_s()
+    params = FetchParams(max_wait_ms=5_000, min_bytes=10_000, max_bytes=1 << 20)
     good, bad = await lab[1].engine.fetches.fetch(params, [part(), part(OTHER)])
     assert (good.error_code, offsets_of(good)) == (ErrorCode.NONE, [0])
     assert bad.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -122,8 +162,7 @@ async def test_an_error_in_one_partition_answers_at_once_and_spares_the_others(l
 async def test_a_long_poll_is_answered_at_once_when_a_log_dir_fails(alone: Lab) -> None:
     """Kafka answers it at its max wait; the good partition's data comes along in both."""
     await alone.create(replicas=[1])
-    await alone.create(OTHER, replicas=[1])
-    await alone[1].produce("a", tp=OTHER, acks=1)
+    await wrote(alone, "a", of=[OTHER])
     params = FetchParams(max_wait_ms=5_000, min_bytes=10_000, max_bytes=1 << 20)
     waiting = alone.begin(alone[1].engine.fetches.fetch(params, [part(), part(OTHER)]))
     await asyncio.sleep(1)
@@ -154,20 +193,14 @@ async def test_old_and_new_leader_epochs_are_refused(lab: Lab) -> None:
     assert (await lab[1].fetch(0, epoch=1)).error_code == ErrorCode.NONE
 
 
-async def test_another_topic_id_is_inconsistent(lab: Lab) -> None:
-    await lab.create()
-    wrong = part()._replace(topic_id=b"x" * 16)
-    (result,) = await lab[1].engine.fetches.fetch(FetchParams(), [wrong])
-    assert result.error_code == ErrorCode.INCONSISTENT_TOPIC_ID
-
-
 async def test_the_epoch_of_another_topic_is_not_held_against_this_one_s(lab: Lab) -> None:
     """Who was fenced would wait for the next epoch of its own topic, which need not come."""
     await lab.create()
     await lab.elect(ORDERS, 1, [1, 2, 3])
-    anew = as_follower(0, epoch=0)._replace(topic_id=b"x" * 16)
-    (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=2), [anew])
-    assert result.error_code == ErrorCode.INCONSISTENT_TOPIC_ID
+    for asked, replica_id in ((part(), -1), (as_follower(0, epoch=0), 2)):
+        anew = asked._replace(topic_id=b"x" * 16)
+        (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=replica_id), [anew])
+        assert result.error_code == ErrorCode.INCONSISTENT_TOPIC_ID
 
 
 async def test_a_fetch_of_a_life_of_its_broker_that_is_over_counts_for_nothing(lab: Lab) -> None:
@@ -182,8 +215,13 @@ async def test_a_fetch_of_a_life_of_its_broker_that_is_over_counts_for_nothing(l
 
 async def test_a_broker_that_is_no_replica_may_not_fetch_as_one(lab: Lab) -> None:
     await lab.create(replicas=[1, 2])
-    (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=3), [as_follower(0)])
-    assert result.error_code == ErrorCode.UNKNOWN_LEADER_EPOCH
+    for epoch, code in (
+        (0, ErrorCode.UNKNOWN_LEADER_EPOCH),
+        (-1, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+    ):
+        asked = as_follower(0, epoch=epoch)
+        (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=3), [asked])
+        assert result.error_code == code
 
 
 async def test_a_follower_that_diverged_is_told_where(lab: Lab) -> None:
@@ -191,27 +229,19 @@ async def test_a_follower_that_diverged_is_told_where(lab: Lab) -> None:
     await lab[1].produce("a")
     await lab.elect(ORDERS, 1, [1, 2, 3])
     await lab[1].produce("b")
-    stray = as_follower(5, last_epoch=0, epoch=1)
-    (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=2), [stray])
-    assert (result.error_code, result.diverging_epoch) == (ErrorCode.NONE, (0, 1))
+    for stray, end in (
+        (as_follower(5, last_epoch=0, epoch=1), (0, 1)),
+        (as_follower(7, last_epoch=1, epoch=1), (1, 2)),
+    ):
+        (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=2), [stray])
+        assert (result.error_code, result.diverging_epoch) == (ErrorCode.NONE, end)
     unknown = as_follower(1, last_epoch=9, epoch=1)
     (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=2), [unknown])
     assert result.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-async def test_a_follower_beyond_the_end_of_its_own_epoch_is_told_where_that_ends(lab: Lab) -> None:
-    await lab.create()
-    await lab[1].produce("a")
-    beyond = as_follower(7, last_epoch=0)
-    (result,) = await lab[1].engine.fetches.fetch(FetchParams(replica_id=2), [beyond])
-    assert (result.error_code, result.diverging_epoch) == (ErrorCode.NONE, (0, 1))
-
-
 async def test_a_waiting_follower_is_answered_when_a_leader_epoch_begins(lab: Lab) -> None:
-    await lab.create(replicas=[1])
-    lab.led[ORDERS].replicas = [1, 9]
-    lab.led[ORDERS].leader_epoch = 1
-    await lab.tell(ORDERS, to=[1])
+    await led_for(lab, 9)
     poll = lab.begin(
         lab[1].engine.fetches.fetch(
             FetchParams(replica_id=9, max_wait_ms=5_000, min_bytes=1), [as_follower(0, epoch=1)]
@@ -226,30 +256,22 @@ async def test_a_waiting_follower_is_answered_when_a_leader_epoch_begins(lab: La
 
 
 async def test_older_data_is_read_from_the_disk(alone: Lab) -> None:
-    await alone.create(replicas=[1])
-    for number in range(5):
-        await alone[1].produce(str(number), acks=1)
+    await wrote(alone, *map(str, range(5)))
     alone[1].state.tails.drop_older_than(1 << 62)
-    result = await alone[1].fetch(1)
-    assert offsets_of(result) == [1, 2, 3, 4]
+    assert offsets_of(await alone[1].fetch(1)) == [1, 2, 3, 4]
     await alone[1].produce("new", acks=1)
     assert offsets_of(await alone[1].fetch(3)) == [3, 4, 5]
 
 
 async def test_the_first_batch_comes_even_when_it_is_too_large(alone: Lab) -> None:
-    await alone.create(replicas=[1])
-    for _ in range(2):
-        await alone[1].produce("x" * 500, acks=1)
+    await wrote(alone, "x" * 500, "x" * 500)
     assert offsets_of(await alone[1].fetch(0, max_bytes=10)) == [0]
     alone[1].state.tails.drop_older_than(1 << 62)
     assert offsets_of(await alone[1].fetch(0, max_bytes=10)) == [0]
 
 
 async def test_the_request_limit_is_shared_by_its_partitions(alone: Lab) -> None:
-    await alone.create(replicas=[1])
-    await alone.create(OTHER, replicas=[1])
-    for tp in (ORDERS, OTHER):
-        await alone[1].produce("x" * 500, tp=tp, acks=1)
+    await wrote(alone, "x" * 500, of=(ORDERS, OTHER))
     params = FetchParams(max_bytes=700)
     first, second = await alone[1].engine.fetches.fetch(params, [part(), part(OTHER)])
     assert (offsets_of(first), offsets_of(second)) == ([0], [])
@@ -257,10 +279,7 @@ async def test_the_request_limit_is_shared_by_its_partitions(alone: Lab) -> None
 
 async def test_a_negative_limit_is_an_error_where_there_is_something_to_read(alone: Lab) -> None:
     """That of the whole answer is looked at with its first partition."""
-    await alone.create(replicas=[1])
-    await alone.create(OTHER, replicas=[1])
-    for tp in (ORDERS, OTHER):
-        await alone[1].produce("a", tp=tp, acks=1)
+    await wrote(alone, "a", of=(ORDERS, OTHER))
     node, failed = alone[1], ErrorCode.UNKNOWN_SERVER_ERROR
     assert (await node.fetch(0, max_bytes=-1)).error_code == failed
     assert (await node.fetch(1, max_bytes=-1)).error_code == ErrorCode.NONE
@@ -272,8 +291,7 @@ async def test_a_negative_limit_is_an_error_where_there_is_something_to_read(alo
 
 
 async def test_a_broken_disk_in_a_read_is_a_storage_error(alone: Lab) -> None:
-    await alone.create(replicas=[1])
-    await alone[1].produce("a", acks=1)
+    await wrote(alone, "a")
     alone[1].state.tails.drop_older_than(1 << 62)
     alone[1].disks[await alone[1].dir_of() or ""].set_fault("eio")
     assert (await alone[1].fetch(0)).error_code == ErrorCode.KAFKA_STORAGE_ERROR
@@ -281,8 +299,7 @@ async def test_a_broken_disk_in_a_read_is_a_storage_error(alone: Lab) -> None:
 
 
 async def test_a_disk_that_gives_no_batches_is_a_corrupt_message(alone: Lab) -> None:
-    await alone.create(replicas=[1])
-    await alone[1].produce("a", acks=1)
+    await wrote(alone, "a")
     alone[1].state.tails.drop_older_than(1 << 62)
     disk = alone[1].disks[await alone[1].dir_of() or ""]
     disk.write_file("orders-0/00000000000000000000.log", bytes(200))
@@ -290,10 +307,7 @@ async def test_a_disk_that_gives_no_batches_is_a_corrupt_message(alone: Lab) -> 
 
 
 async def test_a_knock_ends_the_poll_of_that_follower_only(lab: Lab) -> None:
-    await lab.create(replicas=[1])
-    lab.led[ORDERS].replicas = [1, 8, 9]
-    lab.led[ORDERS].leader_epoch = 1
-    await lab.tell(ORDERS, to=[1])
+    await led_for(lab, 8, 9)
     polls = {
         replica_id: lab.begin(
             lab[1].engine.fetches.fetch(
@@ -326,16 +340,10 @@ async def test_a_follower_serves_what_it_knows_to_be_committed(lab: Lab) -> None
     assert (offsets_of(result), result.high_watermark) == ([0, 1], 2)
     (refused,) = await lab[2].engine.fetches.fetch(FetchParams(), [part()])
     assert refused.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
-
-
-async def test_a_follower_knows_offsets_of_its_log_only(lab: Lab) -> None:
-    await lab.create()
-    await lab[1].produce("a")
-    await asyncio.sleep(1)
     lab[2].is_reachable = False
-    await lab[1].produce("b", acks=1)
-    (result,) = await lab[2].engine.fetches.fetch(ANY, [part(offset=2)])
-    assert result.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    await lab[1].produce("c", acks=1)
+    (beyond,) = await lab[2].engine.fetches.fetch(ANY, [part(offset=3)])
+    assert beyond.error_code == ErrorCode.OFFSET_OUT_OF_RANGE, "it has only what it has copied"
 
 
 async def test_records_that_a_follower_does_not_know_to_be_committed_are_not_there_yet(
@@ -356,10 +364,9 @@ async def test_a_consumer_that_waits_at_a_follower_hears_of_new_records(lab: Lab
     await lab.create()
     waiting = lab.begin(lab[2].engine.fetches.fetch(ANY, [part()]))
     await asyncio.sleep(1)
-    before_s = now_s()
     await lab[1].produce("a")
-    assert offsets_of((await waiting)[0]) == [0]
-    assert now_s() - before_s < 0.6
+    async with asyncio.timeout(0.6):
+        assert offsets_of((await waiting)[0]) == [0]
 
 
 async def test_a_follower_that_truncates_sends_its_waiting_consumers_to_look_again(
@@ -374,24 +381,20 @@ async def test_a_follower_that_truncates_sends_its_waiting_consumers_to_look_aga
     assert (await waiting)[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
 
 
-async def test_the_leader_sends_a_consumer_to_the_replica_in_its_rack() -> None:
-    selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+@pytest.mark.parametrize("is_selected", [True, False])
+async def test_with_a_selector_the_leader_sends_a_consumer_to_the_replica_in_its_rack(
+    *, is_selected: bool
+) -> None:
+    selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector" if is_selected else ""
     async with Lab.running(broker_count=3, dir_count=1, replica_selector_class=selector) as lab:
         lab.racks = {1: "a", 2: "b", 3: "c"}
         await lab.create()
         await lab[1].produce("x")
         await asyncio.sleep(1)
         (result,) = await lab[1].engine.fetches.fetch(ANY._replace(client_rack="b"), [part()])
-        assert (result.preferred_read_replica, offsets_of(result)) == (2, [])
+        assert result.preferred_read_replica == (2 if is_selected else -1)
+        assert offsets_of(result) == ([] if is_selected else [0])
         assert (result.high_watermark, result.log_start_offset) == (1, 0)
         for rack in ("a", "nowhere", ""):
             (result,) = await lab[1].engine.fetches.fetch(ANY._replace(client_rack=rack), [part()])
             assert (result.preferred_read_replica, offsets_of(result)) == (-1, [0])
-
-
-async def test_without_a_selector_the_leader_serves_all_racks(lab: Lab) -> None:
-    lab.racks = {1: "a", 2: "b"}
-    await lab.create()
-    await lab[1].produce("x")
-    (result,) = await lab[1].engine.fetches.fetch(ANY._replace(client_rack="b"), [part()])
-    assert (result.preferred_read_replica, offsets_of(result)) == (-1, [0])

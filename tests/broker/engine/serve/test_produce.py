@@ -9,7 +9,7 @@ import pytest
 from broker.core.delayed import DelayedFetch
 from broker.engine.serve.produce import BegunProduce
 from broker.engine.types import ProducePart
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.records.build import BatchOptions
 from tests.broker.engine.lab import Lab
@@ -361,3 +361,15 @@ async def test_a_produce_that_waited_for_one_log_is_not_written_into_another_tha
     node.logs.truncate(node.replica(), 1)
     told = [(result.error_code, result.base_offset) for result in await written]
     assert told == [(ErrorCode.NONE, 1), (ErrorCode.NONE, 0)]
+
+
+async def test_who_asks_to_verify_where_nobody_leads_is_told_why(lab: Lab) -> None:
+    await lab.create()
+    nowhere = ORDERS._replace(topic="nowhere")
+    for broker_id, tp, code in (
+        (1, nowhere, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+        (2, ORDERS, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+    ):
+        with pytest.raises(KafkaError) as refused:
+            lab[broker_id].engine.produces.begin_verification(tp, 1, 0, 0, raises_epochs=False)
+        assert refused.value.code is code
