@@ -116,7 +116,6 @@ _OF_BROKERS: Final[Mapping[str, str]] = {
     "groups.joins.Joins._replace": _FEW_MEMBERS,
     "groups.leaves": _WRONG_CLIENTS,
     "groups.rebalances.Rebalances.assign": _LARGE_BOUNDS,
-    "groups.rebalances.Rebalances.end_join_phase": _RACES,
     "groups.rebalances.Rebalances.end_sync_phase": _RACES,
     "groups.topic_patterns": _FEW_MEMBERS,
     "hosted.HostedPartitions.accept_loss": _NO_ORDER,

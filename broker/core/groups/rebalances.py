@@ -154,8 +154,6 @@ class Rebalances:
 
     def end_join_phase(self, group: ClassicGroup, decision: Decision) -> None:
         """Its timer is due: wait on for a group that still grows, else go on with who joined."""
-        if not group.is_in(GroupState.PREPARING_REBALANCE):
-            return
         if group.is_initial_rebalance and group.has_new_member and group.remaining_delay_ms:
             group.has_new_member = False
             delay_ms = min(self._config.group_initial_rebalance_delay_ms, group.remaining_delay_ms)

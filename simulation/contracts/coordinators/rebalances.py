@@ -111,12 +111,11 @@ def end_join_phase(
     """
     is_first = group.previous_state is GroupState.EMPTY
     before, generation, left_ms = group.state, group.generation, group.remaining_delay_ms
-    goes_on = before is _PREPARING and is_first and group.has_new_member and left_ms > 0
+    goes_on = is_first and group.has_new_member and left_ms > 0
     last_ms = group.initial_delay_ms
     yield
     if before is not _PREPARING:
-        is_kept = group.state is before and group.generation == generation
-        return None if is_kept else f"{before} becomes {group.state}"
+        return f"{before}, and a join phase ends"
     if not goes_on:
         is_kept = group.state is _PREPARING and group.generation == generation
         waits = bool(group.members) and is_kept

@@ -1,14 +1,10 @@
 """The phases of a rebalance, and what their timers end."""
 
 from broker.core.groups.classic_group import GroupState
+from broker.core.groups.decision import Decision
 from broker.core.groups.rebalances import NEW_MEMBER_JOIN_TIMEOUT_MS
 from protocol.errors import ErrorCode
-from tests.broker.core.groups.lab import (
-    DELAY_MS,
-    REBALANCE_MS,
-    SESSION_MS,
-    Lab,
-)
+from tests.broker.core.groups.lab import DELAY_MS, REBALANCE_MS, SESSION_MS, Lab
 
 
 def test_a_first_rebalance_waits_for_more_members_once_after_each_that_comes() -> None:
@@ -287,3 +283,114 @@ def test_a_protocol_without_a_name_is_told_as_none() -> None:
     member = lab.join(lab.id_for(), protocols={"": b"x"})
     lab.later(DELAY_MS)
     assert lab.joined(member).protocol_name is None
+
+
+def static_group(lab: Lab, *instances: str) -> list[str]:
+    waiters = [lab.join(instance_id=instance_id) for instance_id in instances]
+    lab.later(2 * DELAY_MS)
+    return [lab.joined(waiter).member_id for waiter in waiters]
+
+
+def all_beat(lab: Lab, ids: list[str], ms: int) -> None:
+    """Let so much time pass, in which nobody is silent for a session."""
+    end_ms = lab.now_ms + ms
+    while lab.now_ms < end_ms:
+        lab.later(min(SESSION_MS // 2, end_ms - lab.now_ms))
+        for member_id in ids:
+            lab.heartbeat(member_id)
+
+
+def test_where_only_static_members_are_and_none_joins_they_have_as_long_again() -> None:
+    lab = Lab()
+    ids = static_group(lab, "kitchen", "cellar")
+    lab.settle(ids)
+    guest = lab.id_for()
+    lab.join(guest)
+    lab.leave(guest)
+    all_beat(lab, ids, 2 * REBALANCE_MS)
+    assert lab.group.is_in(GroupState.PREPARING_REBALANCE)
+    assert list(lab.group.members) == ids
+    waiter = lab.join(ids[1], instance_id="cellar")
+    all_beat(lab, ids[:1], REBALANCE_MS - 1)
+    assert waiter not in lab.told
+    all_beat(lab, ids[:1], 1)
+    told = lab.joined(waiter)
+    assert (told.generation_id, told.leader) == (2, ids[1])
+    assert [row.member_id for row in told.members] == ids
+
+
+def test_an_id_that_nobody_joins_with_ends_without_a_rebalance() -> None:
+    lab = Lab()
+    ids = lab.stable(2)
+    lab.id_for()
+    all_beat(lab, ids, SESSION_MS)
+    assert not lab.group.pending
+    assert lab.group.is_in(GroupState.STABLE)
+
+
+def test_a_first_rebalance_waits_once_where_members_ask_for_less_than_its_delay() -> None:
+    lab = Lab()
+    first = lab.join(lab.id_for(), rebalance_timeout_ms=DELAY_MS)
+    lab.later(1)
+    second = lab.join(lab.id_for(), rebalance_timeout_ms=DELAY_MS)
+    lab.later(DELAY_MS - 1)
+    assert [lab.code(first), lab.code(second)] == [ErrorCode.NONE] * 2
+
+
+def test_a_first_rebalance_does_not_end_because_somebody_who_joined_leaves() -> None:
+    lab = Lab()
+    ids = [lab.id_for() for _ in range(2)]
+    waiters = [lab.join(member_id) for member_id in ids]
+    lab.leave(ids[0])
+    assert waiters[1] not in lab.told
+    lab.later(2 * DELAY_MS)
+    assert lab.joined(waiters[1]).leader == ids[1]
+
+
+def test_a_static_member_that_came_back_to_its_share_is_not_out_for_not_asking_before() -> None:
+    lab = Lab()
+    leader, _ = static_group(lab, "kitchen", "cellar")
+    lab.sync(leader, {})
+    back = lab.joined(lab.join(instance_id="cellar")).member_id
+    all_beat(lab, [leader, back], 2 * REBALANCE_MS)
+    assert list(lab.group.members) == [leader, back]
+    assert lab.group.is_in(GroupState.STABLE)
+
+
+def test_who_has_all_asked_for_their_shares_have_no_limit_any_more() -> None:
+    lab = Lab()
+    ids = lab.stable(2)
+    all_beat(lab, ids, 2 * REBALANCE_MS)
+    assert list(lab.group.members) == ids
+    assert lab.group.is_in(GroupState.STABLE)
+
+
+def test_shares_of_a_generation_that_was_not_assigned_are_nobodys() -> None:
+    lab = Lab()
+    ids = lab.stable(2)
+    for member_id in ids:
+        lab.join(member_id)
+    lab.leave(ids[0])
+    assert [member.assignment for member in lab.group.members.values()] == [b""]
+
+
+def test_who_waits_in_a_group_that_ends_is_to_join_what_takes_its_place() -> None:
+    lab, decision = Lab(), Decision(0, 0)
+    ids = lab.stable(3)
+    joins = [lab.join(member_id) for member_id in ids[:2]]
+    lab.id_for()
+    lab.groups.dissolve(lab.group, decision)
+    lab.take(decision.decided())
+    told = [(lab.joined(waiter).error_code, lab.joined(waiter).member_id) for waiter in joins]
+    assert told == [(ErrorCode.REBALANCE_IN_PROGRESS, member_id) for member_id in ids[:2]]
+    assert lab.groups.next_due_ms() is None
+
+
+def test_who_waits_for_its_share_in_a_group_that_ends_is_to_join_what_takes_its_place() -> None:
+    lab, decision = Lab(), Decision(0, 0)
+    _, follower = static_group(lab, "kitchen", "cellar")
+    waiter = lab.sync(follower)
+    lab.groups.dissolve(lab.group, decision)
+    lab.take(decision.decided())
+    assert lab.code(waiter) == ErrorCode.REBALANCE_IN_PROGRESS
+    assert lab.groups.next_due_ms() is None
