@@ -2,7 +2,13 @@
 
 import pytest
 
-from broker.core.groups.group_catalog import delete, describe, list_groups
+from broker.core.groups.consumer.consumer_heartbeats import Heartbeating
+from broker.core.groups.group_catalog import (
+    delete,
+    describe,
+    describe_consumer_group,
+    list_groups,
+)
 from broker.core.groups.group_offsets import Committed
 from broker.core.groups.group_shard import Commit, GroupShard, NewOffset
 from broker.core.groups.joins import Joining
@@ -11,6 +17,7 @@ from broker.core.metadata_image import MetadataImage
 from protocol.configs.coordination import CoordinationConfig
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import BrokerId, TopicPartition
+from protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
 from protocol.messages.groups import (
     JoinGroupRequest,
     JoinGroupRequestProtocol,
@@ -42,6 +49,70 @@ def join(shard: GroupShard, group_id: str) -> str:
     )
     shard.members.join(Joining(1, request, 3, "client", "/h", "uuid"), 0, 0)
     return "client-uuid"
+
+
+def beat(shard: GroupShard, group_id: str) -> None:
+    """Have a member in a group of the consumer protocol."""
+    request = ConsumerGroupHeartbeatRequest(
+        group_id=group_id,
+        member_id="a",
+        member_epoch=0,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=["orders"],
+        topic_partitions=[],
+    )
+    shard.members.beat(1, Heartbeating(request, 1, "client", "/h", "uuid"), 0, 0)
+
+
+def test_a_group_of_the_classic_protocol_is_described_with_its_members() -> None:
+    shard = shard_with("both")
+    member_id = join(shard, "both")
+    ((answer),) = describe(shard, 7, "both", 6).answers
+    told = answer.response
+    assert (told.error_code, told.group_state) == (ErrorCode.NONE, "PreparingRebalance")
+    assert [row.member_id for row in told.members] == [member_id]
+
+
+def test_what_is_no_classic_group_is_described_as_dead_with_the_reason() -> None:
+    shard = shard_with()
+    beat(shard, "modern")
+    for group_id, reason in (
+        ("absent", "Group absent not found."),
+        ("modern", "Group modern is not a classic group."),
+    ):
+        ((answer),) = describe(shard, 7, group_id, 6).answers
+        told = answer.response
+        assert (answer.waiter, told.group_state, told.error_message) == (7, "Dead", reason)
+        assert told.error_code == ErrorCode.GROUP_ID_NOT_FOUND
+
+
+def test_only_groups_of_the_consumer_protocol_are_described_as_such() -> None:
+    shard = shard_with("simple")
+    beat(shard, "modern")
+    join(shard, "classic")
+    told = {
+        group_id: describe_consumer_group(shard, 7, group_id).answers[0].response
+        for group_id in ("modern", "simple", "classic", "absent")
+    }
+    assert [row.member_id for row in told["modern"].members] == ["a"]
+    assert (told["modern"].error_code, told["modern"].assignor_name) == (0, "uniform")
+    refused = {group_id: told[group_id].error_message for group_id in list(told)[1:]}
+    assert refused == {
+        "simple": "Group simple is not a consumer group.",
+        "classic": "Group classic is not a consumer group.",
+        "absent": "Group absent not found.",
+    }
+    codes = {told[group_id].error_code for group_id in refused}
+    assert codes == {ErrorCode.GROUP_ID_NOT_FOUND}
+
+
+def test_groups_of_all_kinds_are_listed_and_found_by_state_and_type() -> None:
+    shard = shard_with("simple")
+    beat(shard, "modern")
+    join(shard, "classic")
+    assert [row.group_id for row in list_groups(shard, [], [])] == ["classic", "simple", "modern"]
+    assert [row.group_id for row in list_groups(shard, [], ["consumer"])] == ["modern"]
+    assert [row.group_id for row in list_groups(shard, ["Empty"], [])] == ["simple"]
 
 
 def test_a_group_with_only_offsets_is_empty_and_of_no_protocol() -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from broker.core.groups.subscription import assignment_of
 from protocol.errors import ErrorCode, KafkaError
+from protocol.messages import consumer_group_records as messages
+from protocol.messages.groups import JoinGroupRequestProtocol, SyncGroupRequest
 from tests.broker.core.groups.consumer.lab import (
     CLASSIC_SESSION_MS,
     GROUP,
@@ -191,3 +193,145 @@ def test_members_leave_by_either_name() -> None:
     assert lab.leave_classic("a") == [NONE]
     assert lab.group.is_empty
     assert lab.members.get(GROUP) is lab.group
+
+
+def test_who_joins_with_something_else_than_a_subscription_is_refused() -> None:
+    lab = lab_with_member()
+    said = [JoinGroupRequestProtocol(name="range", metadata=b"\x00")]
+    assert refused(lab, protocols=said) is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert list(lab.group.members) == ["a"]
+
+
+def test_what_a_member_owns_of_a_topic_that_is_no_more_is_nothing() -> None:
+    lab = lab_with_member()
+    lab.join_classic()
+    lab.settle("a")
+    told = lab.told[lab.join_classic("c", owned={"absent": [7]})]
+    assert told.error_code == NONE
+    assert partitions(lab.sync_classic("c", 3)) == [1]
+
+
+def test_a_member_that_a_later_release_left_behind_has_to_own_nothing() -> None:
+    lab = lab_with_member()
+    lab.join_classic()
+    key = messages.ConsumerGroupCurrentMemberAssignmentKey(group_id=GROUP, member_id="c")
+    value = messages.ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=3,
+        previous_member_epoch=0,
+        state=99,
+        assigned_partitions=[],
+        partitions_pending_revocation=[],
+    )
+    lab.members.consumer.replay(key, value)
+    assert refused(lab, "c", owned={"orders": [0]}) is ErrorCode.FENCED_MEMBER_EPOCH
+    assert lab.told[lab.join_classic("c")].error_code == NONE
+
+
+@pytest.mark.parametrize(
+    ("names", "code"),
+    [
+        ({"protocol_type": "consumer", "protocol_name": "range"}, NONE),
+        ({"protocol_type": "connect", "protocol_name": "range"}, None),
+        ({"protocol_type": "consumer", "protocol_name": "sticky"}, None),
+        ({"protocol_type": None, "protocol_name": "range"}, None),
+        ({"protocol_type": "consumer", "protocol_name": None}, None),
+    ],
+)
+def test_since_version_5_who_syncs_says_which_protocol_it_believes_in(
+    names: dict[str, Any], code: ErrorCode | None
+) -> None:
+    lab = lab_with_member()
+    lab.join_classic()
+    request = SyncGroupRequest(
+        group_id=GROUP, member_id="c", generation_id=3, assignments=[], **names
+    )
+    if code is None:
+        with pytest.raises(KafkaError, match="INCONSISTENT_GROUP_PROTOCOL"):
+            lab.members.sync(0, request, 5, lab.now_ms, lab.wall_ms)
+    else:
+        lab.take(lab.members.sync(0, request, 5, lab.now_ms, lab.wall_ms))
+        told = lab.told[0]
+        assert (told.error_code, told.protocol_type) == (code, "consumer")
+        assert told.protocol_name == "range"
+
+
+def test_a_static_classic_member_goes_on_by_its_name_and_nobody_else_does() -> None:
+    lab = lab_with_member()
+    told = lab.told[lab.join_classic(group_instance_id="desk", version=4)]
+    assert (told.error_code, told.member_id) == (NONE, "c")
+    assert lab.beat_classic("c", 3, "desk") == NONE
+    for member_id, instance, message in (("c", "attic", "UNKNOWN"), ("a", "desk", "FENCED")):
+        with pytest.raises(KafkaError, match=message):
+            lab.beat_classic(member_id, 3, instance)
+    again = lab.told[lab.join_classic("c", group_instance_id="desk")]
+    assert (again.error_code, again.member_id) == (NONE, "c")
+    assert refused(lab, "x", group_instance_id="desk") is ErrorCode.FENCED_INSTANCE_ID
+
+
+def test_who_asked_for_its_share_is_not_removed_for_want_of_it() -> None:
+    lab = lab_with_member()
+    lab.join_classic()
+    lab.settle("a")
+    lab.join_classic("c")
+    assert partitions(lab.sync_classic("c", 3)) == [1]
+    for _ in range(2 * REBALANCE_MS // 5_000):
+        lab.beat("a")
+        assert lab.beat_classic("c", 3) == NONE
+        lab.later(5_000)
+    assert list(lab.group.members) == ["a", "c"]
+
+
+def test_who_joins_again_in_time_is_not_removed() -> None:
+    lab = lab_with_member()
+    lab.join_classic()
+    lab.sync_classic("c", 3)
+    tell(lab.image, "orders", 4)
+    lab.settle("a")
+    assert lab.beat_classic("c", 3) == AGAIN
+    epoch = lab.told[lab.join_classic("c")].generation_id
+    lab.sync_classic("c", epoch)
+    for _ in range(2 * REBALANCE_MS // 5_000):
+        lab.beat("a")
+        if lab.beat_classic("c", epoch) == AGAIN:
+            epoch = lab.told[lab.join_classic("c")].generation_id
+            lab.sync_classic("c", epoch)
+        lab.later(5_000)
+    assert list(lab.group.members) == ["a", "c"]
+
+
+def test_who_syncs_is_alive_and_so_is_who_is_told_to_join_again() -> None:
+    lab = lab_with_member()
+    lab.join_classic()
+    for _ in range(3):
+        lab.later(CLASSIC_SESSION_MS - 1)
+        lab.sync_classic("c", 3)
+    lab.settle("a")
+    for _ in range(3):
+        lab.later(CLASSIC_SESSION_MS - 1)
+        lab.beat("a")
+        assert lab.beat_classic("c", 3) == AGAIN
+    assert list(lab.group.members) == ["a", "c"]
+
+
+def test_another_subscription_of_a_classic_member_begins_an_epoch() -> None:
+    lab = Lab(image_with(orders=2, bills=1))
+    lab.beat("a")
+    lab.join_classic()
+    epoch = lab.group.epoch
+    lab.join_classic("c")
+    assert lab.group.epoch == epoch
+    lab.join_classic("c", topics=["bills"])
+    assert lab.group.epoch == epoch + 1
+    assert lab.group.members["c"].topics == {"bills"}
+
+
+def test_a_member_that_changes_to_the_classic_protocol_leaves_its_regular_expression() -> None:
+    lab = Lab(image_with(orders=1))
+    lab.beat("b")
+    lab.beat("a", instance_id="desk", subscribed_topic_regex="ord.*")
+    lab.ask("a", -2, instance_id="desk")
+    epoch = lab.group.epoch
+    lab.join_classic(group_instance_id="desk")
+    assert lab.group.regexes == {}
+    assert list(lab.group.members) == ["b", "c"]
+    assert lab.group.epoch == epoch + 1

@@ -7,7 +7,17 @@ from typing import Any
 import pytest
 
 from protocol.errors import ErrorCode
-from tests.broker.core.groups.consumer.lab import GROUP, SESSION_MS, Lab, image_with, rows
+from protocol.messages import consumer_group_records as messages
+from tests.broker.core.groups.consumer.lab import (
+    GROUP,
+    REBALANCE_MS,
+    SESSION_MS,
+    Lab,
+    image_with,
+    rows,
+    tell,
+    topic_id,
+)
 
 INVALID = ErrorCode.INVALID_REQUEST
 
@@ -165,3 +175,156 @@ def test_the_replaced_member_of_an_instance_id_is_fenced() -> None:
     lab.beat("b", instance_id="desk")
     assert lab.refused("a", 2, instance_id="desk") is ErrorCode.FENCED_INSTANCE_ID
     assert lab.refused("a", 2) is ErrorCode.UNKNOWN_MEMBER_ID
+
+
+EVERYTHING: dict[str, Any] = {
+    "rebalance_timeout_ms": REBALANCE_MS,
+    "subscribed_topic_names": ["orders"],
+    "topic_partitions": rows({"orders": [0]}),
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "is_told"),
+    [
+        ({}, True),
+        ({"rebalance_timeout_ms": -1}, False),
+        ({"subscribed_topic_names": None}, False),
+        ({"topic_partitions": None}, False),
+        ({"subscribed_topic_names": None, "subscribed_topic_regex": ""}, True),
+    ],
+)
+def test_who_lost_an_answer_says_everything_and_is_told_what_it_has(
+    said: dict[str, Any], *, is_told: bool
+) -> None:
+    lab = Lab(image_with(orders=1))
+    lab.ask("a")
+    told = lab.ask("a", 2, **{**EVERYTHING, **said})
+    assert (told.assignment is not None) is is_told
+
+
+def test_what_a_member_does_not_say_again_stays_as_it_said_it() -> None:
+    lab = Lab(image_with(orders=1), group_consumer_assignors=("uniform", "range"))
+    said = {"instance_id": "desk", "rack_id": "r1", "server_assignor": "range"}
+    lab.ask("a", **said)
+    before = lab.group.members["a"]
+    lab.ask("a", 2, instance_id="desk")
+    assert lab.group.members["a"] == before
+    assert (before.rack_id, before.assignor, before.topics) == ("r1", "range", {"orders"})
+    assert before.rebalance_timeout_ms == REBALANCE_MS
+    lab.ask("a", 2, instance_id="desk", rack_id="r2", rebalance_timeout_ms=5)
+    after = lab.group.members["a"]
+    assert (after.rack_id, after.rebalance_timeout_ms) == ("r2", 5)
+    assert [number for number, _, _ in lab.written()][-1] == 5
+
+
+def test_topics_that_a_member_reads_no_more_are_given_back_before_a_new_assignment() -> None:
+    lab = Lab(image_with(orders=1, bills=1), group_consumer_assignment_interval_ms=1_000)
+    lab.beat("a", subscribed_topic_names=["orders", "bills"])
+    assert lab.beat("a", subscribed_topic_names=["bills"]) == {"bills": [0]}
+    assert lab.group.epoch > lab.group.assignment_epoch
+
+
+def test_topics_of_a_regular_expression_that_is_gone_are_given_back_at_once() -> None:
+    lab = Lab(image_with(orders=1, bills=1), group_consumer_assignment_interval_ms=1_000)
+    first = {"subscribed_topic_names": ["bills"], "subscribed_topic_regex": "ord.*"}
+    assert lab.beat("a", **first) == {"bills": [0], "orders": [0]}
+    assert lab.beat("a", subscribed_topic_regex="") == {"bills": [0]}
+    assert lab.group.regexes == {}
+    assert lab.group.epoch > lab.group.assignment_epoch
+
+
+def test_a_member_by_names_and_one_by_regular_expression_alone_may_join() -> None:
+    lab = Lab(image_with(orders=1))
+    told = lab.ask("a", subscribed_topic_names=["orders"], subscribed_topic_regex=None)
+    assert told.error_code == ErrorCode.NONE
+    told = lab.ask("b", subscribed_topic_names=None, subscribed_topic_regex="ord.*")
+    assert told.error_code == ErrorCode.NONE
+
+
+def test_who_leaves_by_version_0_says_who_it_is() -> None:
+    lab = Lab(image_with(orders=1))
+    lab.ask("a", version=0)
+    assert lab.refused("", 2, version=0) is INVALID
+    assert lab.ask("a", 2, version=0).member_epoch == 2
+    assert lab.ask("a", -1, version=0).member_epoch == -1
+    assert lab.group.is_empty
+
+
+def test_a_member_that_a_later_release_left_behind_has_to_own_nothing() -> None:
+    lab = Lab(image_with(orders=1))
+    lab.beat("a")
+    key = messages.ConsumerGroupCurrentMemberAssignmentKey(group_id=GROUP, member_id="a")
+    value = messages.ConsumerGroupCurrentMemberAssignmentValue(
+        member_epoch=2,
+        previous_member_epoch=0,
+        state=99,
+        assigned_partitions=[],
+        partitions_pending_revocation=[],
+    )
+    lab.members.consumer.replay(key, value)
+    assert lab.refused("a", 2) is ErrorCode.FENCED_MEMBER_EPOCH
+    owned = rows({"orders": [0]})
+    assert lab.refused("a", 2, topic_partitions=owned) is ErrorCode.FENCED_MEMBER_EPOCH
+    assert lab.ask("a", 2, topic_partitions=[]).member_epoch == 2
+
+
+def test_a_regular_expression_that_the_group_has_is_not_looked_at_again() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.beat("a", subscribed_topic_regex="ord.*")
+    assert lab.ask("b", subscribed_topic_regex="ord.*").error_code == ErrorCode.NONE
+    assert lab.refused("c", subscribed_topic_regex="*") is ErrorCode.INVALID_REGULAR_EXPRESSION
+    assert lab.ask("c", subscribed_topic_regex="").error_code == ErrorCode.NONE
+
+
+def test_the_session_of_who_was_replaced_is_not_that_of_who_came_for_it() -> None:
+    lab = Lab(image_with(orders=1))
+    lab.beat("a", instance_id="desk")
+    lab.later(SESSION_MS - 1)
+    lab.ask("a", -2, instance_id="desk")
+    lab.beat("b", instance_id="desk")
+    assert lab.members.next_due_ms() == lab.now_ms + SESSION_MS
+    lab.later(SESSION_MS - 1)
+    assert list(lab.group.members) == ["b"]
+
+
+def test_a_static_member_that_is_away_keeps_what_it_has_and_gives_nothing_back() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.beat("a", instance_id="desk")
+    lab.beat("b")
+    lab.ask("a", 2, instance_id="desk")
+    revoking = lab.group.members["a"].revoking
+    assert revoking
+    lab.ask("a", -2, instance_id="desk")
+    away = lab.group.members["a"]
+    (kept,) = away.assigned[topic_id("orders")]
+    assert (away.epoch, away.revoking) == (-2, {})
+    assert away.assigned == {topic_id("orders"): {kept: 0}}
+    assert lab.group.is_owned(topic_id("orders"), kept)
+    assert not lab.group.is_owned(topic_id("orders"), 1 - kept)
+
+
+def test_who_is_away_for_a_while_is_a_static_member() -> None:
+    lab = Lab(image_with(orders=1))
+    lab.beat("a", instance_id="desk")
+    assert lab.ask("a", -1, instance_id="desk").member_epoch == -1
+    assert lab.group.is_empty
+
+
+def test_a_static_member_goes_on_and_joins_again_with_its_own_id() -> None:
+    lab = Lab(image_with(orders=1))
+    lab.beat("a", instance_id="desk")
+    assert lab.beat("a", instance_id="desk") == {"orders": [0]}
+    lab.ask("a", -2, instance_id="desk")
+    epoch = lab.group.epoch
+    told = lab.ask("a", instance_id="desk")
+    assert (told.member_epoch, list(lab.group.members)) == (epoch, ["a"])
+
+
+def test_a_first_heartbeat_after_new_partitions_tells_of_them() -> None:
+    lab = Lab(image_with(orders=1))
+    lab.ask("a")
+    tell(lab.image, "orders", 2)
+    told = lab.ask("a", 2)
+    assert told.assignment is not None
+    assert told.member_epoch == 3

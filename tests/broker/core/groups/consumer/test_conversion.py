@@ -9,7 +9,13 @@ import pytest
 from broker.core.groups.classic_group import ClassicGroup, GroupState
 from broker.core.groups.subscription import assignment_of
 from protocol.errors import ErrorCode, KafkaError
-from tests.broker.core.groups.consumer.lab import GROUP, Lab, Parts, image_with, topic_id
+from protocol.messages.consumer_protocol import (
+    ConsumerProtocolAssignment,
+    ConsumerProtocolSubscription,
+)
+from protocol.messages.groups import JoinGroupRequestProtocol
+from protocol.stored_records import encode_versioned
+from tests.broker.core.groups.consumer.lab import GROUP, Lab, Parts, image_with, tell, topic_id
 
 ORDERS = topic_id("orders")
 AGAIN, NONE = ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.NONE
@@ -141,3 +147,81 @@ def test_a_classic_member_in_the_place_of_the_last_other_one_makes_the_group_cla
     assert (joined.error_code, joined.member_id, joined.generation_id) == (NONE, "d", 2)
     assert (group.state, group.generation) == (GroupState.STABLE, 2)
     assert assigned(lab.sync_classic("d", 2)) == {"orders": [0, 1]}
+
+
+def test_what_members_have_of_a_topic_that_is_no_more_is_nobodys_after_an_upgrade() -> None:
+    lab = Lab(image_with(orders=1, bills=1))
+    classic_id = lab.stable_classic({"orders": [0], "bills": [0]})
+    tell(lab.image, "bills", 1, leader=-2)
+    lab.beat("a")
+    assert lab.group.members[classic_id].assigned == {ORDERS: {0: 1}}
+
+
+def test_a_member_without_an_assignment_has_nothing_after_an_upgrade() -> None:
+    lab = Lab(image_with(orders=1))
+    waiter = lab.join_classic()
+    lab.later(lab.config.group_initial_rebalance_delay_ms)
+    member_id = lab.told[waiter].member_id
+    lab.beat("a")
+    assert lab.group.members[member_id].assigned == {}
+
+
+@pytest.mark.parametrize("size_max", [1, 2])
+def test_a_classic_group_larger_than_one_of_the_consumer_protocol_may_be_stays(
+    size_max: int,
+) -> None:
+    lab = Lab(image_with(orders=1), group_consumer_max_size=size_max)
+    for unique in "cd":
+        lab.join_classic(unique=unique)
+    lab.later(2 * lab.config.group_initial_rebalance_delay_ms)
+    reason = "exceeds the consumer group maximum" if size_max == 1 else "maximum capacity of 2"
+    with pytest.raises(KafkaError, match=reason):
+        lab.ask("a")
+    assert len(classic_group(lab).members) == 2
+
+
+def test_members_that_say_what_nobody_can_read_are_not_upgraded() -> None:
+    lab = Lab(image_with(orders=1))
+    lab.join_classic(protocols=[JoinGroupRequestProtocol(name="range", metadata=b"\x00")])
+    with pytest.raises(KafkaError, match="embedded consumer protocol is malformed"):
+        lab.ask("a")
+    assert len(classic_group(lab).members) == 1
+
+
+def test_shares_of_an_assignor_of_the_clients_own_are_not_upgraded() -> None:
+    lab, classic_id = lab_with_classic()
+    own = ConsumerProtocolAssignment(assigned_partitions=[], user_data=b"mine")
+    classic_group(lab).members[classic_id].assignment = encode_versioned(own, 1)
+    with pytest.raises(KafkaError, match="unsupported custom assignor"):
+        lab.ask("a")
+    assert classic_group(lab).members.keys() == {classic_id}
+
+
+def test_a_group_larger_than_a_classic_one_may_be_keeps_the_consumer_protocol() -> None:
+    for size_max, is_kept in ((1, True), (2, False)):
+        lab = Lab(image_with(orders=2), group_max_size=size_max)
+        lab.beat("a")
+        for unique in "cd":
+            lab.join_classic(unique=unique)
+        lab.ask("a", -1)
+        assert isinstance(lab.members.get(GROUP), ClassicGroup) is not is_kept
+
+
+def test_who_is_left_of_a_group_that_becomes_classic_has_what_it_was_to_have() -> None:
+    lab = Lab(image_with(orders=1, bills=1))
+    lab.beat("a", instance_id="desk", subscribed_topic_names=["orders", "bills"])
+    lab.ask("a", -2, instance_id="desk")
+    tell(lab.image, "bills", 1, leader=-2)
+    said = ConsumerProtocolSubscription(topics=["orders", "bills"])
+    protocols = [
+        JoinGroupRequestProtocol(name=name, metadata=encode_versioned(said, 1))
+        for name in ("range", "sticky")
+    ]
+    lab.join_classic(group_instance_id="desk", unique="d", protocols=protocols)
+    group = classic_group(lab)
+    member = group.members["d"]
+    assert (member.instance_id, member.session_timeout_ms) == ("desk", 10_000)
+    assert [name for name, _ in member.protocols] == ["range", "sticky"]
+    assert group.protocol_name == "range"
+    assert group.subscribed_topics == {"orders", "bills"}
+    assert assigned(lab.sync_classic("d", group.generation)) == {"orders": [0]}
