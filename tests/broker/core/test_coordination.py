@@ -4,6 +4,7 @@ import pytest
 
 from broker.core.coordination import append_error, batch_size_bound, in_batches, partition_for
 from protocol.errors import ErrorCode
+from protocol.records.build import BatchOptions, NewRecord, build_batch
 
 JAVA_HASHES = {
     "": 0,
@@ -42,3 +43,18 @@ def test_a_record_that_fits_no_batch_has_one_of_its_own():
     small, large = (b"k", b""), (b"k", bytes(1_000))
     assert list(in_batches([small, large, small], 500)) == [[small], [large], [small]]
     assert list(in_batches([], 500)) == []
+
+
+def test_records_that_just_fit_a_batch_go_into_one():
+    records = [(b"k", bytes(100))] * 3
+    size_bytes = batch_size_bound(records)
+    assert list(in_batches(records, size_bytes)) == [records]
+    assert [len(batch) for batch in in_batches(records, size_bytes - 1)] == [2, 1]
+
+
+@pytest.mark.parametrize("size_bytes", [0, 1, 63, 64, 10_000, 2_000_000])
+def test_no_batch_is_larger_than_its_bound(size_bytes: int):
+    records = [(bytes(size_bytes), bytes(size_bytes)), (b"", None)]
+    new = [NewRecord(value, key, 1_700_000_000_000) for key, value in records]
+    assert len(build_batch(new, BatchOptions())) <= batch_size_bound(records)
+    assert batch_size_bound([]) == len(build_batch([], BatchOptions()))

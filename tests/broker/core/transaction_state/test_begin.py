@@ -114,3 +114,37 @@ def test_who_recovers_with_its_next_id_before_the_markers_are_written_asks_again
     assert begin(known, expected) is ErrorCode.CONCURRENT_TRANSACTIONS
     at_rest = replace(known, state=TransactionState.COMPLETE_COMMIT)
     assert begin(at_rest, expected) is ErrorCode.PRODUCER_FENCED
+
+
+@pytest.mark.parametrize(
+    "state",
+    [TransactionState.ONGOING, TransactionState.PREPARE_COMMIT, TransactionState.PREPARE_ABORT],
+)
+def test_no_producer_id_is_spent_on_who_is_to_ask_again(state: TransactionState) -> None:
+    known = replace(KNOWN, producer_epoch=EPOCH_MAX - 1, state=state)
+    assert not needs_producer_id(known, BeginAsked("pay", 1000))
+    at_rest = replace(known, state=TransactionState.COMPLETE_ABORT)
+    assert needs_producer_id(at_rest, BeginAsked("pay", 1000))
+
+
+def test_an_open_transaction_in_the_last_epoch_but_one_is_aborted_all_the_same() -> None:
+    last = replace(KNOWN, producer_epoch=EPOCH_MAX - 1, state=TransactionState.ONGOING)
+    aborted = begin(last)
+    assert isinstance(aborted, AbortedFirst)
+    assert aborted.metadata.producer_epoch == EPOCH_MAX
+
+
+def test_who_goes_on_by_an_earlier_producer_id_must_have_used_up_its_epochs() -> None:
+    rotated = replace(KNOWN, producer_id=NEW_ID, producer_epoch=0, previous_producer_id=7)
+    rotated = replace(rotated, last_producer_epoch=EPOCH_MAX - 1)
+    assert producer(begin(rotated, ProducerIdAndEpoch(7, EPOCH_MAX - 1))) == (NEW_ID, 0)
+    for expected in (ProducerIdAndEpoch(7, EPOCH_MAX - 2), ProducerIdAndEpoch(6, EPOCH_MAX - 1)):
+        assert begin(rotated, expected) is ErrorCode.PRODUCER_FENCED
+
+
+def test_what_is_asked_for_counts_from_now_on() -> None:
+    for known in (None, KNOWN, replace(KNOWN, producer_epoch=EPOCH_MAX - 1)):
+        following = begin(known)
+        assert isinstance(following, TransactionMetadata)
+        assert (following.timeout_ms, following.updated_ms) == (1000, 200)
+        assert following.state is TransactionState.EMPTY

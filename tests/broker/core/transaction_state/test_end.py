@@ -173,3 +173,44 @@ def test_a_producer_that_goes_on_with_its_next_id_waits_for_the_markers() -> Non
     assert short(end(done, commits=False, epoch=0, version=2, of=NEW_ID)) is S.PREPARE_ABORT
     again = end(done, commits=True, epoch=EPOCH_MAX - 1, version=2)
     assert again == EndedAlready(NEW_ID, 0)
+
+
+@pytest.mark.parametrize("epoch", [2, 4])
+def test_from_version_2_on_too_another_epoch_ends_no_open_transaction(epoch: int) -> None:
+    known = replace(KNOWN, client_transaction_version=2)
+    for commits in (True, False):
+        assert end(known, commits=commits, epoch=epoch, version=2) is FENCED
+
+
+def test_only_the_last_epoch_of_the_producer_id_before_is_a_retry() -> None:
+    known = replace(
+        KNOWN,
+        state=S.COMPLETE_COMMIT,
+        producer_id=8,
+        previous_producer_id=7,
+        producer_epoch=0,
+        client_transaction_version=2,
+    )
+    last = EPOCH_MAX - 1
+    assert end(known, commits=True, epoch=last - 1, version=2) is NOT_MAPPED
+    assert end(known, commits=True, epoch=last, version=2, of=6) is NOT_MAPPED
+    went_on = replace(known, producer_epoch=1)
+    assert end(went_on, commits=True, epoch=last, version=2) is NOT_MAPPED
+    assert end(known, commits=False, epoch=last, version=2) is INVALID
+
+
+@pytest.mark.parametrize("state", [S.PREPARE_COMMIT, S.PREPARE_ABORT])
+def test_no_producer_id_is_spent_on_an_end_that_is_under_way(state: S) -> None:
+    known = replace(KNOWN, state=state, producer_epoch=EPOCH_MAX)
+    asked = EndAsked(7, EPOCH_MAX - 1, is_commit=True, client_transaction_version=2)
+    assert not may_need_producer_id(known, asked)
+    assert not may_need_producer_id(None, asked)
+    assert may_need_producer_id(replace(known, state=S.ONGOING), asked)
+
+
+def test_an_end_says_by_which_version_and_when_it_was_decided() -> None:
+    for version in (0, 1, 2):
+        decided = end(KNOWN, commits=True, version=version)
+        assert isinstance(decided, TransactionMetadata)
+        assert (decided.client_transaction_version, decided.updated_ms) == (version, 200)
+        assert decided.next_producer_id == -1

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from broker.core.coordination import Answer, Decided, Record, batch_size_bound
+from broker.core.coordination import Decided, batch_size_bound
 from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
 from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.metadata import (
@@ -16,75 +17,12 @@ from broker.core.transaction_state.shard import (
     EXPIRED_OF_A_BATCH_MAX,
     Initialized,
     MarkersDue,
-    TransactionLimits,
     TransactionShard,
 )
 from broker.core.transaction_state.stored import record_of
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-
-LIMITS = TransactionLimits(
-    timeout_ms_max=900_000,
-    id_expiration_ms=7 * 86_400_000,
-    abort_interval_ms=10_000,
-    expiry_interval_ms=3_600_000,
-)
-A0, A1 = TopicPartition("a", 0), TopicPartition("a", 1)
-P0 = ProducerIdAndEpoch(7, 0)
-WAITER = 1
-
-
-class Log:
-    """A shard and what it decided, so that another one can be loaded from it."""
-
-    def __init__(self, transaction_version: int = 0) -> None:
-        self.version = transaction_version
-        self.batch_bytes_max = 1_000_000
-        self.shard = TransactionShard(LIMITS, transaction_version, lambda: self.batch_bytes_max)
-        self.shard.loaded(0, 0)
-        self.records: list[Record] = []
-        self.effects: list[MarkersDue] = []
-
-    def take(self, decided: Decided) -> Any:
-        self.records += decided.records
-        self.effects += decided.effects
-        for answer in decided.answers:
-            assert isinstance(answer, Answer)
-            assert answer.waiter == WAITER
-        return [answer.response for answer in decided.answers][-1] if decided.answers else None
-
-    def begin(self, *, now: int = 0, timeout_ms: int = 60_000, new_id: int = 7) -> Any:
-        asked = BeginAsked("pay", timeout_ms)
-        decided = self.shard.begin(WAITER, asked, new_producer_id=new_id, wall_ms=now)
-        return self.take(decided)
-
-    def add(
-        self, *partitions: TopicPartition, producer: ProducerIdAndEpoch = P0, now: int = 0
-    ) -> Any:
-        decided = self.shard.add_partitions(
-            WAITER,
-            "pay",
-            producer,
-            partitions,
-            client_transaction_version=self.version,
-            wall_ms=now,
-        )
-        return self.take(decided)
-
-    def end(self, *, commits: bool = True, epoch: int = 0, now: int = 0) -> Any:
-        asked = EndAsked(7, epoch, commits, self.version)
-        return self.take(self.shard.end(WAITER, "pay", asked, new_producer_id=-1, wall_ms=now))
-
-    def state(self) -> TransactionState | None:
-        known = self.shard.get("pay")
-        return None if known is None else known.state
-
-    def reloaded(self) -> Log:
-        other = Log(self.version)
-        for key, value in self.records:
-            other.shard.replay(key, value)
-        other.take(other.shard.loaded(0, 0))
-        return other
+from tests.broker.core.transaction_state.lab import A0, A1, LIMITS, P0, WAITER, Log
 
 
 def test_a_transaction_begins_takes_partitions_is_committed_and_completed() -> None:
@@ -266,6 +204,76 @@ def test_from_version_2_on_the_end_tells_the_epoch_of_the_next_transaction() -> 
     log.take(log.shard.markers_written(log.effects[0], 10))
     assert log.end() == Initialized(ErrorCode.NONE, 7, 1)
     assert log.end(commits=False).error is ErrorCode.INVALID_TXN_STATE
+
+
+def test_late_transactions_and_old_ids_are_looked_for_each_in_its_own_time() -> None:
+    shard = TransactionShard(LIMITS, 0, lambda: 1_000_000)
+    assert shard.next_due_ms() is None
+    shard.loaded(1_000_000, 0)
+    assert shard.next_due_ms() == 1_010_000
+    shard.begin(WAITER, BeginAsked("pay", 1), new_producer_id=7, wall_ms=0)
+    expiry_ms, old = 1_000_000 + LIMITS.expiry_interval_ms, 2 * LIMITS.id_expiration_ms
+    assert not shard.expire(expiry_ms - 1, old).records
+    assert shard.next_due_ms() == expiry_ms
+    assert len(shard.expire(expiry_ms, old).records) == 1
+    shard.begin(WAITER, BeginAsked("pay", 1), new_producer_id=8, wall_ms=0)
+    assert not shard.expire(2 * expiry_ms - 1_000_001, old).records
+    assert len(shard.expire(2 * expiry_ms - 1_000_000, old).records) == 1
+
+
+def test_what_is_aborted_or_forgotten_at_once_may_take_several_batches() -> None:
+    log = Log()
+    log.begin(timeout_ms=1)
+    log.add(A0)
+    decided = log.shard.expire(10_000, 60_000)
+    assert (len(decided.records), decided.is_atomic) == (1, False)
+
+
+@pytest.mark.parametrize("commits", [True, False])
+def test_an_id_whose_last_transaction_is_complete_is_forgotten_too(commits: bool) -> None:
+    log = Log()
+    log.begin()
+    log.add(A0)
+    log.end(commits=commits)
+    log.take(log.shard.markers_written(log.effects[0], 0))
+    log.take(log.shard.expire(3_600_000, LIMITS.id_expiration_ms))
+    assert log.state() is None
+
+
+def test_who_is_not_the_producer_any_more_begins_nothing() -> None:
+    log = Log()
+    log.begin()
+    asked = BeginAsked("pay", 60_000, ProducerIdAndEpoch(6, 0))
+    told = log.take(log.shard.begin(WAITER, asked, new_producer_id=-1, wall_ms=0))
+    assert told == Initialized(ErrorCode.PRODUCER_FENCED)
+    assert len(log.records) == 1
+
+
+def test_a_new_producer_id_is_wanted_by_who_is_new_and_by_who_used_up_its_epochs() -> None:
+    log = Log(2)
+    assert log.shard.needs_producer_id_to_begin(BeginAsked("pay", 60_000))
+    log.begin()
+    assert not log.shard.needs_producer_id_to_begin(BeginAsked("pay", 60_000))
+    asked = EndAsked(7, 0, is_commit=True, client_transaction_version=2)
+    assert not log.shard.may_need_producer_id_to_end("pay", asked)
+    known = log.shard.get("pay")
+    assert known is not None
+    last = replace(known, producer_epoch=EPOCH_MAX - 1)
+    log.shard.replay(*record_of(last, 2))
+    asked = asked._replace(producer_epoch=EPOCH_MAX - 1)
+    assert log.shard.may_need_producer_id_to_end("pay", asked)
+    assert not log.shard.may_need_producer_id_to_end("other", asked)
+    log.add(A0, producer=ProducerIdAndEpoch(7, EPOCH_MAX - 1))
+    told = log.end(epoch=EPOCH_MAX - 1)
+    assert told == Initialized(ErrorCode.CONCURRENT_TRANSACTIONS)
+    assert log.state() is TransactionState.ONGOING
+
+
+def test_a_producer_that_adds_no_partition_at_rest_has_begun_a_transaction() -> None:
+    log = Log()
+    log.begin()
+    assert log.add() is ErrorCode.NONE
+    assert log.state() is TransactionState.ONGOING
 
 
 # Requests that were delayed, and arrive in the next transaction of their producer (KAFKA-17754).

@@ -117,3 +117,9 @@ def test_a_leader_asks_again_only_for_the_new_protocol_while_an_end_is_under_way
     assert is_worth_retrying(concurrent, ADDING)
     assert not is_worth_retrying(concurrent, NEW)
     assert not is_worth_retrying([ErrorCode.NOT_COORDINATOR], ADDING)
+
+
+def test_what_a_producer_can_do_something_about_it_is_told_as_it_is() -> None:
+    for code in (ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_ABORTABLE):
+        assert produce_refusal(code, NEW) == (code, "")
+        assert offset_commit_refusal(code, NEW) is code

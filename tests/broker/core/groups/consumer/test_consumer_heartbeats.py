@@ -205,8 +205,7 @@ def test_who_lost_an_answer_says_everything_and_is_told_what_it_has(
 
 def test_what_a_member_does_not_say_again_stays_as_it_said_it() -> None:
     lab = Lab(image_with(orders=1), group_consumer_assignors=("uniform", "range"))
-    said = {"instance_id": "desk", "rack_id": "r1", "server_assignor": "range"}
-    lab.ask("a", **said)
+    lab.ask("a", instance_id="desk", rack_id="r1", server_assignor="range")
     before = lab.group.members["a"]
     lab.ask("a", 2, instance_id="desk")
     assert lab.group.members["a"] == before
@@ -227,8 +226,9 @@ def test_topics_that_a_member_reads_no_more_are_given_back_before_a_new_assignme
 
 def test_topics_of_a_regular_expression_that_is_gone_are_given_back_at_once() -> None:
     lab = Lab(image_with(orders=1, bills=1), group_consumer_assignment_interval_ms=1_000)
-    first = {"subscribed_topic_names": ["bills"], "subscribed_topic_regex": "ord.*"}
-    assert lab.beat("a", **first) == {"bills": [0], "orders": [0]}
+    names, regex = ["bills"], "ord.*"
+    has = lab.beat("a", subscribed_topic_names=names, subscribed_topic_regex=regex)
+    assert has == {"bills": [0], "orders": [0]}
     assert lab.beat("a", subscribed_topic_regex="") == {"bills": [0]}
     assert lab.group.regexes == {}
     assert lab.group.epoch > lab.group.assignment_epoch
