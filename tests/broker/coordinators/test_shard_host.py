@@ -3,215 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
+from collections.abc import AsyncIterator
 
 import pytest
 
-from broker.coordinators.coordinator_log import CoordinatorLog
-from broker.coordinators.shard_host import HostPorts, ShardHost
-from broker.core.coordination import Answer, Decided, Shard
+from broker.coordinators.shard_host import (
+    BATCH_BYTES_WANTED,
+    BATCHES_IN_FLIGHT_MAX,
+)
+from broker.core.coordination import (
+    Answer,
+    Decided,
+    TransactionProducer,
+    batch_size_bound,
+)
 from broker.core.groups.group_shard import GroupShard
-from broker.engine.serve.produce import BegunProduce
 from protocol.errors import ErrorCode, KafkaError
-from tests.broker.coordinators.asking import GROUP, commit, fetch, ports_of, until, until_loaded
-from tests.broker.coordinators.conftest import OFFSETS
+from tests.broker.coordinators.asking import commit, until_loaded
+from tests.broker.coordinators.paced_host import (
+    TIMEOUT_MS,
+    Ledger,
+    PacedHost,
+    records_of,
+    turns,
+)
 from tests.broker.engine.lab import Lab
 
 NONE = ErrorCode.NONE
 AWAY = ErrorCode.COORDINATOR_NOT_AVAILABLE
-
-
-async def test_many_commits_at_once_share_batches_and_are_all_answered(lab: Lab) -> None:
-    await until_loaded(lab[1])
-    begun = [lab.begin(commit(lab[1], n, group=f"g{n}")) for n in range(200)]
-    assert {await each for each in begun} == {NONE}
-    (host,) = lab[1].groups.hosts()
-    assert len(list(host.shard.offsets.group_ids())) == 200
-    assert lab[1].metrics.counters.messages_in.value == 200
-
-
-async def test_an_offset_that_is_not_replicated_is_told_nobody(lab: Lab) -> None:
-    await until_loaded(lab[1])
-    assert await commit(lab[1], 5) is NONE
-    lab[2].is_reachable = lab[3].is_reachable = False
-    assert await commit(lab[1], 6) is AWAY
-    with pytest.raises(KafkaError, match="COORDINATOR_NOT_AVAILABLE"):
-        await fetch(lab[1])
-
-
-async def test_a_late_batch_counts_when_it_is_replicated_after_all(lab: Lab) -> None:
-    await until_loaded(lab[1])
-    lab[2].is_reachable = lab[3].is_reachable = False
-    assert await commit(lab[1], 6) is AWAY
-    await asyncio.sleep(60)
-    assert (await fetch(lab[1])).offset == 6
-
-
-async def test_a_new_leader_tells_nothing_before_it_is_replicated(lab: Lab) -> None:
-    await until_loaded(lab[1])
-    assert await commit(lab[1], 5) is NONE
-    lab[1].is_reachable = lab[3].is_reachable = False
-    await lab.elect(OFFSETS, 2, [1, 2, 3])
-    await until_loaded(lab[2])
-    reading = lab.begin(fetch(lab[2]))
-    await asyncio.sleep(1)
-    assert not reading.done()
-    lab[1].is_reachable = lab[3].is_reachable = True
-    await lab.tell(OFFSETS, to=[1, 3])
-    assert (await reading).offset == 5
-
-
-async def test_with_too_few_replicas_a_commit_is_refused_and_the_shard_stays(lab: Lab) -> None:
-    await until_loaded(lab[1])
-    assert await commit(lab[1], 5) is NONE
-    (host,) = lab[1].groups.hosts()
-    before = host.shard
-    await lab.elect(OFFSETS, 1, [1])
-    lab[1].replica(OFFSETS).partition.min_insync_replicas = 2
-    assert await commit(lab[1], 6) is AWAY
-    assert host.shard is before
-    assert (await fetch(lab[1])).offset == 5
-
-
-async def test_nothing_follows_in_the_log_that_was_decided_on_what_it_refuses(lab: Lab) -> None:
-    """Seed 711014: one member gave a partition back in vain, and another one was written to own it.
-
-    The refusal waits behind a batch that is not replicated; meanwhile the Isr grows again.
-    """
-    await until_loaded(lab[1])
-    (host,) = lab[1].groups.hosts()
-    partition = lab[1].replica(OFFSETS).partition
-    partition.min_insync_replicas, isr = 2, partition.isr
-    lab[2].is_reachable = lab[3].is_reachable = False
-    first = lab.begin(commit(lab[1], 5))
-    await asyncio.sleep(0.1)
-    end = partition.next_offset
-
-    def decide(*_: object) -> Decided:
-        partition.isr = replace(isr, isr=isr.isr[:1])
-        return Decided([(b"\0\2\0\1g", b"")])
-
-    async def refusal() -> ErrorCode:
-        with pytest.raises(KafkaError) as caught:
-            await host.ask(decide)
-        return caught.value.code
-
-    refused = lab.begin(refusal())
-    await asyncio.sleep(0.01)
-    partition.isr = isr
-    later = lab.begin(commit(lab[1], 6))
-    await asyncio.sleep(0.1)
-    assert partition.next_offset == end
-    lab[2].is_reachable = lab[3].is_reachable = True
-    assert await first is NONE
-    assert await refused is AWAY
-    assert await later is AWAY
-    await until(lambda: host.is_loaded)
-    assert (await fetch(lab[1])).offset == 5
-
-
-async def test_what_the_log_refuses_is_not_known_afterwards(lab: Lab) -> None:
-    await until_loaded(lab[1])
-    assert await commit(lab[1], 5) is NONE
-    (host,) = lab[1].groups.hosts()
-    shard = host.shard
-
-    def too_much(waiter: int) -> Decided:
-        del waiter
-        shard.offsets.delete_all(GROUP)
-        return Decided([(b"\0\2\0\1g", bytes(2_000_000))])
-
-    with pytest.raises(KafkaError, match="UNKNOWN_SERVER_ERROR"):
-        await host.ask(lambda _shard, waiter, _now, _wall: too_much(waiter))
-    await until(lambda: host.is_loaded)
-    assert host.shard is not shard
-    assert (await fetch(lab[1])).offset == 5
-
-
-async def test_records_that_stand_alone_go_into_as_many_batches_as_it_takes(lab: Lab) -> None:
-    await until_loaded(lab[1])
-    (host,) = lab[1].groups.hosts()
-    shard = host.shard
-    records = [(b"\0\2\0\1g", bytes(600_000))] * 3
-
-    def decide(_shard: GroupShard, waiter: int, _now_ms: int, _wall_ms: int) -> Decided:
-        return Decided(records, [Answer(waiter, NONE)], is_atomic=False)
-
-    assert await host.ask(decide) is NONE
-    assert lab[1].metrics.counters.messages_in.value == len(records)
-    assert host.shard is shard
-
-
-async def test_while_it_is_loaded_a_group_is_told_so(lab: Lab) -> None:
-    await until_loaded(lab[1])
-    assert await commit(lab[1], 5) is NONE
-    path = await lab[2].dir_of(OFFSETS) or ""
-    lab[2].workers[path].delay_s = 0.05
-    await lab.elect(OFFSETS, 2, [1, 2, 3])
-    assert await commit(lab[2], 5) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    lab[2].workers[path].delay_s = 0.0
-    await until_loaded(lab[2])
-    assert await commit(lab[2], 5) is NONE
-
-
-class UnreadableOnce(CoordinatorLog):
-    """A log whose first load fails."""
-
-    loads = 0
-
-    async def load(self, shard: Shard) -> BegunProduce:
-        self.loads += 1
-        if self.loads == 1:
-            raise KafkaError(ErrorCode.CORRUPT_MESSAGE, "damaged")
-        return await super().load(shard)
-
-
-async def test_a_log_that_cannot_be_read_has_no_coordinator_until_somebody_leads_anew(
-    lab: Lab, caplog: pytest.LogCaptureFixture
-) -> None:
-    node = lab[1]
-    state = node.engine.state
-    host = ShardHost(
-        OFFSETS,
-        UnreadableOnce(OFFSETS, ports_of(node)),
-        lambda: GroupShard(node.config, lambda: 1_000, state.metadata),
-        HostPorts(now_ms=state.now_ms, wall_ms=state.wall_ms, timeout_ms=1_000),
-    )
-    host.begin(lab.group, leader_epoch=3)
-    await until(lambda: any("cannot be loaded: CORRUPT" in line for line in caplog.messages))
-    host.begin(lab.group, leader_epoch=3)
-    with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
-        await host.ask(lambda _shard, _waiter, _now_ms, _wall_ms: Decided())
-    host.begin(lab.group, leader_epoch=4)
-    await until(lambda: host.is_loaded)
-    host.end()
-
-
-@pytest.mark.scenario(65)
-async def test_a_load_ends_when_its_disk_fails_and_others_go_on(lab: Lab) -> None:
-    other = OFFSETS._replace(partition=1)
-    await lab.create(other, replicas=[2, 3, 1], cleanup_policy="compact")
-    path = await lab[2].dir_of(OFFSETS) or ""
-    assert await lab[2].dir_of(other) != path
-    lab[2].workers[path].hangs = True
-    await lab.elect(OFFSETS, 2, [1, 2, 3])
-    lab[2].log_dirs[path].fail("read", OSError(5, "broken"))
-    assert [host.tp for host in lab[2].groups.hosts()] == [other]
-    await until_loaded(lab[2])
-
-
-async def test_offsets_expire_by_themselves() -> None:
-    retention = {"offsets_retention_minutes": "1", "offsets_retention_check_interval_ms": "5000"}
-    async with Lab.running(broker_count=1, dir_count=1, **retention) as lab:
-        await lab.create(OFFSETS, replicas=[1], cleanup_policy="compact")
-        await until_loaded(lab[1])
-        assert await commit(lab[1], 5, group="once") is NONE
-        await asyncio.sleep(30)
-        assert await commit(lab[1], 5, group="lately") is NONE
-        await asyncio.sleep(36)
-        (shard,) = lab[1].groups.shards()
-        assert list(shard.offsets.group_ids()) == ["lately"]
-        assert lab[1].replica(OFFSETS).partition.high_watermark == 3
 
 
 async def test_what_is_due_is_done_in_time_although_the_request_behind_it_was_refused(
@@ -274,3 +93,309 @@ async def test_who_waits_when_the_broker_ends_is_told_to_look_elsewhere(lab: Lab
     lab[1].groups.stop()
     assert await waiting is AWAY
     assert await commit(lab[1], 7) is ErrorCode.NOT_COORDINATOR
+
+
+# What is answered when.
+
+
+@pytest.fixture
+async def paced(lab: Lab) -> AsyncIterator[PacedHost]:
+    paced = PacedHost(lab[1])
+    paced.host.begin(lab.group, leader_epoch=1)
+    await turns()
+    yield paced
+    paced.host.end()
+
+
+async def test_answers_come_in_the_order_of_decisions_whichever_batch_is_there_first(
+    lab: Lab, paced: PacedHost
+) -> None:
+    first = lab.begin(paced.ask("first", 60_000))
+    second = lab.begin(paced.ask("second", 60_000, effects=["late"]))
+    nothing = lab.begin(paced.ask("third"))
+    await turns()
+    assert paced.log.counts() == [1, 1]
+    await paced.log.settle(1)
+    assert not any(asked.done() for asked in (first, second, nothing))
+    assert paced.effects == []
+    await paced.log.settle(0)
+    assert [await first, await second, await nothing] == ["first", "second", "third"]
+    assert paced.effects == ["late"]
+
+
+async def test_what_writes_nothing_is_answered_and_done_at_once_where_nothing_waits(
+    paced: PacedHost,
+) -> None:
+    assert await paced.ask("told", effects=["done"]) == "told"
+    assert (paced.effects, paced.log.batches) == (["done"], [])
+
+
+async def test_decisions_of_one_moment_share_a_batch_while_they_fit_into_it(
+    lab: Lab, paced: PacedHost
+) -> None:
+    sizes = [100, 200, 300]
+    paced.log.bytes_max = sum(batch_size_bound(records_of(size)) for size in sizes)
+    begun = [lab.begin(paced.ask(size, size)) for size in (*sizes, 100)]
+    await turns()
+    assert paced.log.counts() == [3, 1]
+    await paced.log.settle(0)
+    assert [asked.done() for asked in begun] == [True, True, True, False]
+    await paced.log.settle(1)
+    assert [await asked for asked in begun] == [*sizes, 100]
+
+
+async def test_batches_are_no_larger_than_what_is_wanted_though_the_log_took_more(
+    lab: Lab, paced: PacedHost
+) -> None:
+    begun = [lab.begin(paced.ask(number, BATCH_BYTES_WANTED // 3)) for number in range(4)]
+    await turns()
+    assert paced.log.counts() == [2, 2]
+    for number in range(2):
+        await paced.log.settle(number)
+    assert [await asked for asked in begun] == list(range(4))
+
+
+async def test_records_of_a_transaction_are_in_a_batch_of_its_own(
+    lab: Lab, paced: PacedHost
+) -> None:
+    producer = TransactionProducer(7, 0)
+    for number, of in enumerate([None, producer, producer, None]):
+        lab.begin(paced.ask(number, 10, producer=of))
+    await turns()
+    written = [(len(records), of) for records, of in paced.log.batches]
+    assert written == [(1, None), (2, producer), (1, None)]
+
+
+async def test_nothing_follows_what_is_refused_though_that_is_not_its_turn_yet(
+    lab: Lab, paced: PacedHost
+) -> None:
+    begun = [lab.begin(paced.ask(number, BATCH_BYTES_WANTED)) for number in range(2)]
+    await turns()
+    await paced.log.settle(1, ErrorCode.MESSAGE_TOO_LARGE)
+    begun.append(lab.begin(paced.ask("decided on it", BATCH_BYTES_WANTED)))
+    await turns()
+    assert len(paced.log.batches) == 2
+    await paced.log.settle(0)
+    assert [await asked for asked in begun] == [0, *[ErrorCode.UNKNOWN_SERVER_ERROR] * 2]
+    assert len(paced.log.batches) == 2
+
+
+@pytest.mark.parametrize("code", [NONE, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND])
+async def test_what_the_log_has_may_be_followed_though_it_is_not_its_turn_yet(
+    lab: Lab, paced: PacedHost, code: ErrorCode
+) -> None:
+    for number in range(2):
+        lab.begin(paced.ask(number, BATCH_BYTES_WANTED))
+    await turns()
+    await paced.log.settle(1, code)
+    lab.begin(paced.ask("follows", BATCH_BYTES_WANTED))
+    await turns()
+    assert len(paced.log.batches) == 3
+
+
+async def test_what_may_be_cut_is_answered_when_the_last_batch_is_there(
+    lab: Lab, paced: PacedHost
+) -> None:
+    sizes = [BATCH_BYTES_WANTED // 3] * 3
+    asked = lab.begin(paced.ask("all", *sizes, is_atomic=False, effects=["done"]))
+    await turns()
+    assert paced.log.counts() == [2, 1]
+    await paced.log.settle(0)
+    assert not asked.done()
+    assert paced.effects == []
+    await paced.log.settle(1)
+    assert await asked == "all"
+    assert paced.effects == ["done"]
+
+
+async def test_one_decision_is_one_batch_however_large(lab: Lab, paced: PacedHost) -> None:
+    asked = lab.begin(paced.ask("all", *[BATCH_BYTES_WANTED // 3] * 5))
+    await turns()
+    assert paced.log.counts() == [5]
+    await paced.log.settle(0)
+    assert await asked == "all"
+
+
+async def test_no_more_batches_are_on_their_way_than_may_be(lab: Lab, paced: PacedHost) -> None:
+    for number in range(BATCHES_IN_FLIGHT_MAX + 2):
+        lab.begin(paced.ask(number, BATCH_BYTES_WANTED))
+    await turns()
+    assert len(paced.log.batches) == BATCHES_IN_FLIGHT_MAX
+    await paced.log.settle(0)
+    assert len(paced.log.batches) == BATCHES_IN_FLIGHT_MAX + 1
+
+
+async def test_who_waits_too_long_is_told_so_and_what_it_asked_for_counts_later(
+    lab: Lab,
+) -> None:
+    paced = PacedHost(lab[1], unavailable=ErrorCode.REQUEST_TIMED_OUT)
+    paced.host.begin(lab.group, leader_epoch=1)
+    await turns()
+    asked = lab.begin(paced.ask("late", 10, effects=["done"]))
+    await asyncio.sleep((TIMEOUT_MS - 1) / 1000)
+    assert not asked.done()
+    await asyncio.sleep(0.002)
+    assert await asked is ErrorCode.REQUEST_TIMED_OUT
+    await paced.log.settle(0)
+    assert paced.effects == ["done"]
+    paced.host.end()
+
+
+async def test_who_asks_no_more_is_answered_nothing_and_others_are(
+    lab: Lab, paced: PacedHost
+) -> None:
+    gone = lab.begin(paced.ask("gone", 10))
+    stays = lab.begin(paced.ask("stays", 10))
+    await turns()
+    gone.cancel()
+    await turns()
+    await paced.log.settle(0)
+    assert await stays == "stays"
+    assert await paced.ask("later") == "later"
+    assert len(paced.log.loads) == 1
+
+
+@pytest.mark.parametrize("effects", [[], ["markers"]])
+async def test_records_that_lack_replicas_are_there_and_what_was_to_follow_is_not_forgotten(
+    lab: Lab, paced: PacedHost, effects: list[str]
+) -> None:
+    ledger = paced.ledger
+    asked = lab.begin(paced.ask("told", 10, effects=effects))
+    await turns()
+    await paced.log.settle(0, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND)
+    assert await asked is AWAY
+    assert paced.effects == []
+    assert (paced.ledger is ledger) is not effects
+    assert paced.host.is_loaded
+
+
+async def test_of_a_shard_that_is_dropped_all_that_wait_are_told_why_or_its_last_words(
+    lab: Lab, paced: PacedHost
+) -> None:
+    ledger = paced.ledger
+
+    def waits(_ledger: Ledger, waiter: int, _now_ms: int, _wall_ms: int) -> Decided:
+        ledger.last_words = [Answer(waiter, "farewell")]
+        return Decided()
+
+    silent = lab.begin(paced.told(waits))
+    begun = [lab.begin(paced.ask(number, BATCH_BYTES_WANTED)) for number in range(3)]
+    await turns()
+    paced.log.may_append.clear()
+    begun.append(lab.begin(paced.ask("written just now", BATCH_BYTES_WANTED)))
+    begun.append(lab.begin(paced.ask("unwritten", BATCH_BYTES_WANTED)))
+    await turns()
+    await paced.log.settle(0)
+    assert await begun[0] == 0
+    await paced.log.settle(1, ErrorCode.KAFKA_STORAGE_ERROR)
+    assert {await asked for asked in begun[1:]} == {ErrorCode.NOT_COORDINATOR}
+    assert await silent == "farewell"
+    assert ledger.unloaded_with is ErrorCode.NOT_COORDINATOR
+    assert await paced.ask("early") is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    paced.log.may_append.set()
+    await turns()
+    assert paced.log.counts() == [1, 1, 1, 1]
+    assert paced.ledger is not ledger
+    assert (paced.host.holds(paced.ledger), paced.host.holds(ledger)) == (True, False)
+    assert await paced.ask("again") == "again"
+
+
+async def test_after_a_defect_the_shard_is_loaded_anew(lab: Lab, paced: PacedHost) -> None:
+    paced.log.defect = RuntimeError("a defect")
+    ledger = paced.ledger
+    assert await paced.ask("told", 10) is AWAY
+    await turns()
+    assert await paced.ask("again") == "again"
+    assert paced.ledger is not ledger
+
+
+async def test_a_shard_answers_nothing_before_what_it_loaded_is_replicated(lab: Lab) -> None:
+    paced = PacedHost(lab[1])
+    paced.log.is_loaded_at_once = False
+    paced.host.begin(lab.group, leader_epoch=1)
+    assert await paced.ask("early") is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+    await turns()
+    asked = lab.begin(paced.ask("told"))
+    await turns()
+    assert not asked.done()
+    paced.log.loads[0].delayed.complete(0, NONE)
+    assert await asked == "told"
+    paced.host.end()
+
+
+async def test_nothing_is_tried_for_sure_where_the_log_takes_nothing(
+    lab: Lab, paced: PacedHost
+) -> None:
+    paced.log.refused_with = ErrorCode.NOT_ENOUGH_REPLICAS
+    assert not paced.host.takes_records
+    assert await paced.ask("written", 10, writes=True) is AWAY
+    assert await paced.ask("only told") == "only told"
+    assert paced.log.batches == []
+    paced.log.refused_with = NONE
+    assert paced.host.takes_records
+    asked = lab.begin(paced.ask("written", 10, writes=True))
+    await turns()
+    await paced.log.settle(0)
+    assert await asked == "written"
+
+
+async def test_a_later_leader_epoch_finds_the_shard_as_it_is_and_an_earlier_one_too(
+    lab: Lab, paced: PacedHost
+) -> None:
+    for leader_epoch in (3, 2):
+        paced.host.begin(lab.group, leader_epoch)
+        await turns()
+        assert paced.host.leader_epoch == 3
+    assert (len(paced.ledgers), paced.host.is_unreadable) == (1, False)
+
+
+async def test_a_log_that_cannot_be_read_has_no_coordinator_until_somebody_leads_anew(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    paced = PacedHost(lab[1])
+    paced.log.unreadable = KafkaError(ErrorCode.CORRUPT_MESSAGE, "damaged")
+    for leader_epoch, is_unreadable in ((3, True), (3, True), (4, False)):
+        paced.host.begin(lab.group, leader_epoch)
+        await turns()
+        assert paced.host.is_unreadable is is_unreadable
+        told = await paced.ask("told")
+        assert told == (ErrorCode.NOT_COORDINATOR if is_unreadable else "told")
+        paced.log.unreadable = None
+    assert any("cannot be loaded: CORRUPT" in line for line in caplog.messages)
+    paced.host.end()
+
+
+# Time.
+
+
+async def test_what_is_due_is_done_and_written(lab: Lab, paced: PacedHost) -> None:
+    ledger = paced.ledger
+    ledger.due_ms, ledger.expired = paced.now_ms() + 50, Decided(records_of(10), effects=["done"])
+    await paced.ask("told")
+    await asyncio.sleep(0.049)
+    assert ledger.rung == []
+    await asyncio.sleep(0.002)
+    assert len(ledger.rung) == 1
+    await paced.log.settle(0)
+    assert paced.effects == ["done"]
+    ledger.due_ms = paced.now_ms() - 1
+    await paced.ask("told")
+    await asyncio.sleep(0.001)
+    assert len(ledger.rung) == 2
+
+
+async def test_what_is_due_no_more_and_what_was_of_a_dropped_shard_wakes_nobody(
+    lab: Lab, paced: PacedHost
+) -> None:
+    first = paced.ledger
+    first.due_ms = paced.now_ms() + 50
+    await paced.ask("told")
+    first.due_ms = None
+    await paced.ask("told")
+    await asyncio.sleep(0.1)
+    first.due_ms = paced.now_ms() + 50
+    lab.begin(paced.ask("told", 10))
+    await turns()
+    await paced.log.settle(0, ErrorCode.KAFKA_STORAGE_ERROR)
+    await asyncio.sleep(0.1)
+    assert first.rung == paced.ledger.rung == []
