@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from broker.core.access import Access, Asker
 from protocol.acls.authorizer import Authorizer
 from protocol.acls.model import (
     CLUSTER_NAME,
@@ -40,3 +41,17 @@ def secured(*acls: AclBinding) -> FakeBroker:
     authorizer.replace(acls)
     broker.context.authorizer = authorizer
     return broker
+
+
+def access_of(
+    broker: FakeBroker, api: str, told: list[str], *, creates_topics: bool = False
+) -> Access:
+    """Return alice's for one request; ``told`` takes the lines of the authorizer's log."""
+    assert broker.context.authorizer is not None
+    return Access(
+        broker.context.authorizer,
+        Asker("User:alice", "10.0.0.1", api),
+        metadata=broker.engine.metadata,
+        creates_topics=creates_topics,
+        told=told.append,
+    )

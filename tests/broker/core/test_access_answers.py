@@ -12,7 +12,7 @@ from broker.core.access_answers import AMENDS
 from broker.core.access_rules import RULES
 from broker.core.groups.group_offsets import Committed
 from protocol.acls.authorizer import Authorizer, Rule
-from protocol.acls.model import AclOperation, AclResourceType
+from protocol.acls.model import AclBinding, AclOperation, AclResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.cluster import DescribeClusterRequest
@@ -25,17 +25,38 @@ from protocol.messages.group_offsets import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopic,
+    OffsetFetchRequestTopics,
 )
-from protocol.messages.groups import JoinGroupRequest, ListGroupsRequest, SyncGroupRequest
+from protocol.messages.groups import (
+    DescribedGroup,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    JoinGroupRequest,
+    ListedGroup,
+    ListGroupsResponse,
+    SyncGroupRequest,
+)
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
 from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.messages.quotas import DescribeClientQuotasRequest
 from protocol.messages.scram import DescribeUserScramCredentialsRequest
 from protocol.messages.topic_partitions import Cursor, DescribeTopicPartitionsRequest, TopicRequest
-from protocol.messages.topics import DeleteTopicsRequest, DeleteTopicState
+from protocol.messages.topics import (
+    CreatableTopicResult,
+    CreateTopicsResponse,
+    DeleteTopicsRequest,
+    DeleteTopicState,
+)
+from protocol.messages.transactions import (
+    DescribeTransactionsResponse,
+    ListTransactionsResponse,
+    ListTransactionsResponseTransactionState,
+    TopicData,
+    TransactionState,
+)
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from tests.broker.fakes import FakeBroker
-from tests.broker.secured import ALICE, SECRET_ID, allow, secured
+from tests.broker.secured import ALICE, SECRET_ID, access_of, allow, secured
 
 TOPIC = AclResourceType.TOPIC
 FAILED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
@@ -286,11 +307,6 @@ async def test_the_offset_of_a_hidden_topic_that_is_named_is_refused_and_not_tol
     assert (told["secret"].committed_offset, told["secret"].error_code) == (-1, FAILED)
 
 
-async def test_groups_that_may_not_be_described_are_not_listed():
-    answer = await secured().ask(ListGroupsRequest(), 4, peer=ALICE)
-    assert list(answer.groups) == []
-
-
 async def test_the_log_of_the_authorizer_says_who_was_refused_what(
     caplog: pytest.LogCaptureFixture,
 ):
@@ -300,3 +316,79 @@ async def test_the_log_of_the_authorizer_says_who_was_refused_what(
     (record,) = [one for one in caplog.records if one.name == "kafka.authorizer.logger"]
     assert "User:alice is Denied operation = DESCRIBE from host = 10.0.0.1" in record.message
     assert "Topic:LITERAL:secret for request = Metadata" in record.message
+
+
+def amended(api: str, answer: Any, *acls: AclBinding, request: Any = None) -> Any:
+    """Return an answer as alice gets it; who looks at what to leave out logs nothing."""
+    told: list[str] = []
+    AMENDS[api](access_of(secured(*acls), api, told), request, answer)
+    assert told == []
+    return answer
+
+
+async def test_the_configurations_of_a_new_topic_are_told_to_who_may_describe_them() -> None:
+    def made() -> CreateTopicsResponse:
+        names = {"orders": ErrorCode.NONE, "secret": ErrorCode.TOPIC_ALREADY_EXISTS}
+        rows = [
+            CreatableTopicResult(name=name, error_code=code, num_partitions=3, replication_factor=2)
+            for name, code in names.items()
+        ]
+        return CreateTopicsResponse(topics=rows)
+
+    describes = allow(AclOperation.DESCRIBE_CONFIGS, TOPIC, "orders")
+    assert amended("CreateTopics", made(), describes) == made()
+    hidden = amended("CreateTopics", made())
+    assert [(row.topic_config_error_code, row.num_partitions) for row in hidden.topics] == [
+        (FAILED, -1),
+        (ErrorCode.NONE, 3),
+    ]
+    assert (hidden.topics[0].replication_factor, hidden.topics[0].configs) == (-1, ())
+
+
+async def test_lists_have_what_may_be_described_and_who_describes_the_cluster_sees_all() -> None:
+    def groups() -> ListGroupsResponse:
+        return ListGroupsResponse(groups=[ListedGroup(group_id=each) for each in "gh"])
+
+    describes = allow(AclOperation.DESCRIBE, AclResourceType.GROUP, "h")
+    assert [row.group_id for row in amended("ListGroups", groups(), describes).groups] == ["h"]
+    assert amended("ListGroups", groups(), allow(AclOperation.DESCRIBE)) == groups()
+    rows = [ListTransactionsResponseTransactionState(transactional_id=each) for each in "tu"]
+    listed = ListTransactionsResponse(transaction_states=rows)
+    describes = allow(AclOperation.DESCRIBE, AclResourceType.TRANSACTIONAL_ID, "u")
+    told = amended("ListTransactions", listed, describes).transaction_states
+    assert [row.transactional_id for row in told] == ["u"]
+
+
+async def test_a_described_transaction_names_no_topic_that_may_not_be_described() -> None:
+    topics = [TopicData(topic=name, partitions=[0]) for name in ("secret", "orders")]
+    answer = DescribeTransactionsResponse(transaction_states=[TransactionState(topics=topics)])
+    (told,) = amended("DescribeTransactions", answer, DESCRIBES_ORDERS).transaction_states
+    assert [topic.topic for topic in told.topics] == ["orders"]
+
+
+async def test_operations_on_groups_are_told_where_they_are_asked_for_and_the_group_is() -> None:
+    def described() -> DescribeGroupsResponse:
+        rows = [
+            DescribedGroup(group_id="g", authorized_operations=1 << 8 | 1 << 6),
+            DescribedGroup(group_id="g", error_code=ErrorCode.NOT_COORDINATOR),
+        ]
+        return DescribeGroupsResponse(groups=rows)
+
+    acls = [allow(AclOperation.READ, AclResourceType.GROUP, "g")]  # Which may describe it, too.
+    for wanted, bits in ((True, 1 << 8), (False, 1 << 8 | 1 << 6)):
+        request = DescribeGroupsRequest(include_authorized_operations=wanted)
+        answer = amended("DescribeGroups", described(), *acls, request=request)
+        assert [row.authorized_operations for row in answer.groups] == [bits, -(2**31)]
+
+
+async def test_nothing_of_the_offset_of_a_hidden_topic_is_told() -> None:
+    names = ("orders", "secret")
+    topics = [OffsetFetchRequestTopics(name=name, partition_indexes=[0]) for name in names]
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=topics)])
+    (group,) = (await with_offsets().ask(request, 8, peer=ALICE)).groups
+    told = {
+        topic.name: (row.committed_offset, row.committed_leader_epoch, row.metadata, row.error_code)
+        for topic in group.topics
+        for row in topic.partitions
+    }
+    assert told == {"orders": (5, 3, "", ErrorCode.NONE), "secret": (-1, -1, "", FAILED)}

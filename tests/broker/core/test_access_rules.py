@@ -7,31 +7,16 @@ from typing import Any
 
 import pytest
 
-from broker.core.access_rules import RULES, failed, free
+from broker.core.access_rules import FAILED, RULES, Ruling, failed, free
 from broker.core.transaction_state.begin import BeginAsked
 from broker.handlers import FOR_CONTROLLER, HANDLERS
 from protocol.acls.model import AclOperation, AclResourceType
 from protocol.apis import APIS
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
-from protocol.messages.control import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
-from protocol.messages.coordinators import FindCoordinatorRequest
-from protocol.messages.elections import ElectLeadersRequest
 from protocol.messages.group_offsets import (
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
     OffsetDeleteRequest,
-    OffsetFetchRequest,
-    OffsetFetchRequestGroup,
-)
-from protocol.messages.groups import (
-    DeleteGroupsRequest,
-    DescribeGroupsRequest,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    SyncGroupRequest,
+    OffsetDeleteRequestTopic,
 )
 from protocol.messages.log_dirs import (
     AlterReplicaLogDir,
@@ -40,8 +25,8 @@ from protocol.messages.log_dirs import (
     DescribeLogDirsRequest,
 )
 from protocol.messages.metadata import MetadataRequest, MetadataRequestTopic
-from protocol.messages.produce import PartitionProduceData, ProduceRequest, TopicProduceData
 from protocol.messages.producer_ids import InitProducerIdRequest
+from protocol.messages.topic_partitions import TopicRequest
 from protocol.messages.topics import (
     CreatableTopic,
     CreateTopicsRequest,
@@ -52,14 +37,10 @@ from protocol.messages.topics import (
 from protocol.messages.transactions import (
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnTopic,
-    EndTxnRequest,
-    WritableTxnMarker,
-    WritableTxnMarkerTopic,
-    WriteTxnMarkersRequest,
 )
-from protocol.records.build import BatchOptions, NewRecord, build_batch
-from tests.broker.fakes import batch, topic_state
-from tests.broker.secured import ADMIN, ALICE, SECRET_ID, allow, secured
+from tests.broker.core.needed_rights import CASES, Case, Right, request_of
+from tests.broker.core.refused_requests import REFUSED, commit, produce
+from tests.broker.secured import ADMIN, ALICE, SECRET_ID, access_of, allow, secured
 
 TOPIC, GROUP = AclResourceType.TOPIC, AclResourceType.GROUP
 TRANSACTION = AclResourceType.TRANSACTIONAL_ID
@@ -83,32 +64,6 @@ def codes(value: Any) -> set[int]:
     return found
 
 
-def produce(*names: str, transactional_id: str | None = None) -> ProduceRequest:
-    """Produce a record to partition 0 of each topic, with an id as part of a transaction."""
-    options = BatchOptions(producer_id=1, producer_epoch=0, base_sequence=0, is_transactional=True)
-    records = bytes(build_batch([NewRecord(b"v")], options)) if transactional_id else batch()
-    return ProduceRequest(
-        transactional_id=transactional_id,
-        acks=-1,
-        timeout_ms=1_000,
-        topic_data=[
-            TopicProduceData(
-                name=name, partition_data=[PartitionProduceData(index=0, records=records)]
-            )
-            for name in names
-        ],
-    )
-
-
-def commit(*names: str) -> OffsetCommitRequest:
-    """Commit an offset of each topic."""
-    partition = OffsetCommitRequestPartition(
-        partition_index=0, committed_offset=1, committed_metadata=""
-    )
-    topics = [OffsetCommitRequestTopic(name=name, partitions=[partition]) for name in names]
-    return OffsetCommitRequest(group_id="g", topics=topics)
-
-
 def test_every_api_that_is_served_says_what_it_needs() -> None:
     assert set(RULES) == {APIS[key].name for key in HANDLERS | FOR_CONTROLLER}
     assert {name for name, rule in RULES.items() if rule is free} == {
@@ -130,6 +85,65 @@ def test_errors_say_no_more_than_kafkas() -> None:
     assert failed(TRANSACTION).message == "Transactional Id authorization failed."
 
 
+def ruled(
+    api: str, version: int, request: Any, *rights: Right, creates_topics: bool = False
+) -> tuple[Ruling, list[str]]:
+    """Return what becomes of a request of alice, and what the authorizer's log is told."""
+    told: list[str] = []
+    broker = secured(*(allow(*right) for right in rights))
+    access = access_of(broker, api, told, creates_topics=creates_topics)
+    return RULES[api](access, request, version), told
+
+
+async def refusals(case: Case, *rights: Right) -> list[ErrorCode]:
+    """Return the codes of what is refused, where nothing of the request is let through."""
+    try:
+        ruling, _ = ruled(case.api, case.version, case.request, *rights)
+    except KafkaError as error:
+        return [error.code]
+    assert ruling.request is None
+    return [error.code for _, error in ruling.refused]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+async def test_a_request_needs_each_of_its_rights_and_no_other(case: Case) -> None:
+    ruling, told = ruled(case.api, case.version, case.request, *case.needs)
+    assert (ruling.request, list(ruling.refused), told) == (case.request, [], [])
+    for missing in case.needs:
+        rights = [right for right in case.needs if right != missing]
+        assert await refusals(case, *rights) == [case.refused_as or FAILED[missing[1]]]
+
+
+@pytest.mark.parametrize("asked", [None, "secret"])
+async def test_pages_of_topics_have_those_that_may_be_described_and_refusals_where_none_is(
+    asked: str | None,
+) -> None:
+    topics = [TopicRequest(name=asked)] if asked else []
+    request = request_of("DescribeTopicPartitions", topics=topics)
+    describes = (AclOperation.DESCRIBE, TOPIC, "orders")
+    for rights, told in (((), None), ((describes,), None if asked else ["orders"])):
+        ruling, log = ruled("DescribeTopicPartitions", 0, request, *rights)
+        assert (ruling.request and [topic.name for topic in ruling.request.topics]) == told
+        assert [error.code for _, error in ruling.refused] == [TOPIC_FAILED] * (told is None)
+        assert len(log) == (asked is not None)  # What was not named was not refused.
+    everything = (AclOperation.DESCRIBE, TOPIC, "secret")
+    ruling, _ = ruled("DescribeTopicPartitions", 0, request, describes, everything)
+    assert ruling.request is request
+
+
+async def test_a_deletion_of_offsets_is_about_topics_that_may_be_read() -> None:
+    request = OffsetDeleteRequest(
+        group_id="g", topics=[OffsetDeleteRequestTopic(name=name) for name in ("orders", "secret")]
+    )
+    deletes = (AclOperation.DELETE, GROUP, "g")
+    for rights, names in ((), []), (((AclOperation.READ, TOPIC, "secret"),), ["secret"]):
+        ruling, _ = ruled("OffsetDelete", 0, request, deletes, *rights)
+        assert [topic.name for topic in ruling.request.topics] == names
+        assert list(ruling.refused) == []
+    with pytest.raises(KafkaError, match="GROUP_AUTHORIZATION_FAILED"):
+        ruled("OffsetDelete", 0, request)
+
+
 MOVE = AlterReplicaLogDirsRequest(
     dirs=[
         AlterReplicaLogDir(
@@ -137,40 +151,6 @@ MOVE = AlterReplicaLogDirsRequest(
         )
     ]
 )
-MARKER = WritableTxnMarker(
-    producer_id=1,
-    producer_epoch=0,
-    transaction_result=True,
-    topics=[WritableTxnMarkerTopic(name="orders", partition_indexes=[0])],
-    coordinator_epoch=0,
-)
-REFUSED = [
-    (produce("orders"), 9, TOPIC_FAILED),
-    (produce("orders", transactional_id="t"), 9, TRANSACTION_FAILED),
-    (LeaderAndIsrRequest(topic_states=[]), 7, CLUSTER_FAILED),
-    (StopReplicaRequest(topic_states=[]), 4, CLUSTER_FAILED),
-    (UpdateMetadataRequest(topic_states=[topic_state()], live_brokers=[]), 8, CLUSTER_FAILED),
-    (WriteTxnMarkersRequest(markers=[MARKER]), 1, CLUSTER_FAILED),
-    (AddPartitionsToTxnRequest(transactions=[]), 4, CLUSTER_FAILED),
-    (commit("orders"), 8, GROUP_FAILED),
-    (OffsetFetchRequest(group_id="g", topics=None), 7, GROUP_FAILED),
-    (OffsetFetchRequest(groups=[OffsetFetchRequestGroup(group_id="g", topics=None)]), 8, 30),
-    (OffsetDeleteRequest(group_id="g", topics=[]), 0, GROUP_FAILED),
-    (FindCoordinatorRequest(key="g", key_type=0), 3, GROUP_FAILED),
-    (FindCoordinatorRequest(key_type=1, coordinator_keys=["t"]), 4, TRANSACTION_FAILED),
-    (JoinGroupRequest(group_id="g", member_id="", protocol_type="c", protocols=[]), 7, 30),
-    (HeartbeatRequest(group_id="g", member_id="m"), 4, GROUP_FAILED),
-    (LeaveGroupRequest(group_id="g", members=[]), 4, GROUP_FAILED),
-    (SyncGroupRequest(group_id="g", member_id="m", assignments=[]), 4, GROUP_FAILED),
-    (DescribeGroupsRequest(groups=["g"]), 5, GROUP_FAILED),
-    (DeleteGroupsRequest(groups_names=["g"]), 2, GROUP_FAILED),
-    (InitProducerIdRequest(transactional_id=None), 4, CLUSTER_FAILED),
-    (InitProducerIdRequest(transactional_id="t"), 4, TRANSACTION_FAILED),
-    (EndTxnRequest(transactional_id="t", producer_id=1), 3, TRANSACTION_FAILED),
-    (ElectLeadersRequest(topic_partitions=None), 2, CLUSTER_FAILED),
-    (DeleteTopicsRequest(topics=[DeleteTopicState(name=None, topic_id=SECRET_ID)]), 6, 29),
-    (CreateTopicsRequest(topics=[CreatableTopic(name="new")]), 7, TOPIC_FAILED),
-]
 
 
 @pytest.mark.parametrize(("request_", "version", "code"), REFUSED)
@@ -362,3 +342,35 @@ async def test_only_a_topic_that_is_not_there_needs_more_than_to_be_described() 
         {"orders": ErrorCode.NONE, "new": TOPIC_FAILED},
         {"orders": ErrorCode.NONE, "new": ErrorCode.UNKNOWN_TOPIC_OR_PARTITION},
     ]
+
+
+async def test_asking_for_a_topic_needs_the_right_to_create_it_where_it_would_be_made() -> None:
+    request = MetadataRequest(
+        topics=[MetadataRequestTopic(name="new")], allow_auto_topic_creation=True
+    )
+    describes = (AclOperation.DESCRIBE, TOPIC, "new")
+    refused, told = ruled("Metadata", 9, request, describes, creates_topics=True)
+    assert (refused.request.topics, [error.code for _, error in refused.refused], len(told)) == (
+        [],  # The answer has the brokers all the same.
+        [TOPIC_FAILED],
+        1,
+    )
+    for more in (allow(AclOperation.CREATE, TOPIC, "new"), allow(AclOperation.CREATE)):
+        broker = secured(allow(*describes), more)
+        access = access_of(broker, "Metadata", told := [], creates_topics=True)
+        assert RULES["Metadata"](access, request, 9) == Ruling(request)
+        assert told == []
+    makes_none = replace(request, allow_auto_topic_creation=False)
+    for asked, creates in ((makes_none, True), (request, False)):
+        ruling, told = ruled("Metadata", 9, asked, describes, creates_topics=creates)
+        assert (ruling, told) == (Ruling(asked), [])
+
+
+async def test_metadata_by_id_needs_the_topic_that_has_it_and_all_topics_nothing() -> None:
+    request = MetadataRequest(topics=[MetadataRequestTopic(name=None, topic_id=SECRET_ID)])
+    ruling, _ = ruled("Metadata", 12, request, (AclOperation.DESCRIBE, TOPIC, "secret"))
+    assert ruling == Ruling(request)
+    ruling, _ = ruled("Metadata", 12, request, (AclOperation.DESCRIBE, TOPIC, "orders"))
+    assert [error.code for _, error in ruling.refused] == [TOPIC_FAILED]
+    for version, everything in ((0, MetadataRequest(topics=[])), (1, MetadataRequest(topics=None))):
+        assert ruled("Metadata", version, everything) == (Ruling(everything), [])
