@@ -263,21 +263,19 @@ async def test_who_may_not_join_is_not_named_and_a_missing_protocol_is_told_firs
 
 
 async def test_offsets_of_a_topic_that_may_not_be_read_are_not_deleted():
-    request = OffsetDeleteRequest(
-        group_id="g",
-        topics=[
-            OffsetDeleteRequestTopic(
-                name="secret", partitions=[OffsetDeleteRequestPartition(partition_index=0)]
-            )
-        ],
-    )
-    broker = secured(allow(AclOperation.DELETE, AclResourceType.GROUP, "g"))
-    partition = TopicPartition("secret", 0)
-    broker.groups.shard.offsets.put("g", {partition: Committed(5, 3, "", 0)})
+    partitions = [OffsetDeleteRequestPartition(partition_index=0)]
+    names = ("secret", "orders")
+    topics = [OffsetDeleteRequestTopic(name=name, partitions=partitions) for name in names]
+    request = OffsetDeleteRequest(group_id="g", topics=topics)
+    group = allow(AclOperation.DELETE, AclResourceType.GROUP, "g")
+    broker = secured(group, allow(AclOperation.READ, TOPIC, "orders"))
+    committed = {TopicPartition(name, 0): Committed(5, 3, "", 0) for name in names}
+    broker.groups.shard.offsets.put("g", committed)
     answer = await broker.ask(request, 0, peer=ALICE)
     assert answer.error_code == ErrorCode.NONE
-    assert [topic.partitions[0].error_code for topic in answer.topics] == [FAILED]
-    assert partition in broker.groups.shard.offsets.committed("g")
+    told = [(topic.name, topic.partitions[0].error_code) for topic in answer.topics]
+    assert told == [("orders", ErrorCode.NONE), ("secret", FAILED)]
+    assert list(broker.groups.shard.offsets.committed("g")) == [TopicPartition("secret", 0)]
 
 
 def with_offsets() -> FakeBroker:

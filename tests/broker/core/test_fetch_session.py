@@ -216,8 +216,8 @@ def test_a_full_fetch_ends_the_session_it_names(epoch: int) -> None:
 def test_epochs_wrap_to_one() -> None:
     sessions: FetchSessions[Part] = FetchSessions()
     session_id = make(sessions, part(0))
-    sessions._sessions[session_id].epoch = EPOCH_MAX  # pyright: ignore[reportPrivateUsage] -- two billion fetches
-    assert go_on(sessions, session_id, EPOCH_MAX).is_incremental
+    sessions._sessions[session_id].epoch = 2**31 - 1  # pyright: ignore[reportPrivateUsage] -- two billion fetches
+    assert go_on(sessions, session_id, 2**31 - 1).is_incremental
     assert go_on(sessions, session_id, 1).is_incremental
 
 
@@ -233,6 +233,47 @@ def test_a_full_cache_refuses_while_all_sessions_are_fresh() -> None:
     assert make(sessions, part(0), now_ms=50)
     assert make(sessions, part(0), now_ms=50)
     assert make(sessions, part(0), part(1), now_ms=150) == 0
+
+
+def test_a_broker_has_a_thousand_sessions_and_evicts_after_two_minutes_as_kafka_does() -> None:
+    sessions: FetchSessions[Part] = FetchSessions()
+    assert [make(sessions, part(0)) for _ in range(1_000)] == list(range(1, 1_001))
+    assert make(sessions, part(0), now_ms=120_000) == 0
+    assert make(sessions, part(0), now_ms=120_001) == 1_001
+    assert (len(sessions), sessions.evictions_count) == (1_000, 1)
+
+
+def test_a_session_that_grows_beyond_ten_thousand_partitions_ends() -> None:
+    sessions: FetchSessions[Part] = FetchSessions()
+    session_id = make(sessions, *map(part, range(9_999)))
+    assert len(go_on(sessions, session_id, 1, part(9_999)).parts) == 10_000
+    with pytest.raises(KafkaError, match="more than 10000 partitions"):
+        go_on(sessions, session_id, 2, part(10_000))
+    assert len(sessions) == 0
+
+
+def test_a_fetch_names_its_session_once_it_has_one() -> None:
+    sessions: FetchSessions[Part] = FetchSessions(first_session_id=5)
+    context = sessions.open(head(0, FULL_EPOCH), [part(0)], now_ms=0)
+    assert context.session_id == 0
+    assert context.answer([Result()])[0] == 5
+    assert go_on(sessions, 5, 1).session_id == 5
+
+
+def test_among_old_sessions_the_smallest_goes_and_consumers_go_before_followers() -> None:
+    sessions: FetchSessions[Part] = FetchSessions(slot_count=3, eviction_ms=100)
+    follower = make(sessions, part(0), follower=True)
+    large = make(sessions, part(0), part(1), part(2))
+    small = make(sessions, part(0), part(1))
+    for each in (follower, large, small):
+        is_follower = each == follower
+        sessions.open(head(each, 1, follower=is_follower), [], now_ms=100)
+    assert make(sessions, *map(part, range(4)), now_ms=100) == 0, "none is old"
+    assert make(sessions, *map(part, range(4)), now_ms=101)
+    assert refusal(sessions, head(small, 2)) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert make(sessions, part(0), follower=True, now_ms=101)
+    assert refusal(sessions, head(large, 2)) == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+    assert sessions.open(head(follower, 2, follower=True), [], now_ms=101).is_incremental
 
 
 def test_a_session_unused_for_long_makes_room() -> None:

@@ -66,3 +66,14 @@ def test_no_more_than_so_many_bytes_wait_what_came_behind_them_included() -> Non
     rule.leave(number)
     assert rule.size_bytes == 0
     assert rule.take(100, now_ms=0, timeout_ms=1) is not None
+
+
+def test_a_broker_lets_2000_requests_and_64_mib_wait() -> None:
+    rule = FirstMetadata()
+    assert None not in [rule.take(1, now_ms=0, timeout_ms=1) for _ in range(2_000)]
+    assert rule.take(1, now_ms=0, timeout_ms=1) is None
+    rule = FirstMetadata()
+    first = rule.take(64 << 20, now_ms=0, timeout_ms=1)
+    assert first is not None
+    assert rule.take(1, now_ms=0, timeout_ms=1) is None
+    assert not rule.is_known

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from broker.core.log_dirs import LogDirFailed, LogDirStates
+from broker.core.log_dirs import LogDirFailed, LogDirState, LogDirStates
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 
@@ -182,3 +182,41 @@ def test_a_log_dir_is_unread_from_a_start_or_failure_with_unknown_logs_until_it_
     dirs.fail("/d3", has_unnamed=True)
     assert dirs.any_unread
     assert [dirs.is_unread(path) for path in ("/d2", "/d3")] == [False, True]
+
+
+def test_each_change_of_a_log_dirs_state_has_a_witness_and_nothing_else_has() -> None:
+    seen: list[tuple[object, object]] = []
+
+    def witness(before: object, after: object) -> None:
+        seen.append((before, after))
+
+    online, cordoned, offline = LogDirState.ONLINE, LogDirState.CORDONED, LogDirState.OFFLINE
+    dirs = LogDirStates(["/d1", "/d2"], witness=witness)
+    dirs.cordon(["/d1"])
+    dirs.cordon(["/d1"])
+    dirs.fail("/d1")
+    dirs.fail("/d1")
+    dirs.fail("/d2")
+    dirs.cordon(["/d2"])
+    dirs.revive("/d1")
+    dirs.revive("/d2")
+    dirs.cordon([])
+    assert seen == [
+        (online, cordoned),
+        (cordoned, offline),
+        (online, offline),
+        (offline, online),
+        (offline, cordoned),
+        (cordoned, online),
+    ]
+    assert [dirs.is_online(path) for path in ("/d1", "/d2", "/d3")] == [True, True, False]
+
+
+def test_of_those_that_are_not_cordoned_the_first_with_the_fewest_logs_is_used() -> None:
+    dirs = log_dirs()
+    dirs.count_log("/d1")
+    dirs.cordon(["/d3"])
+    assert dirs.place(T0) == "/d2"
+    assert dirs.place(T1) == "/d1"
+    dirs.fail("/d1")
+    assert dirs.place(T1) == "/d2"

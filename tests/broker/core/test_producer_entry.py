@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from broker.core.producer_entry import (
     SEQUENCE_MAX,
     Duplicate,
@@ -11,7 +14,8 @@ from broker.core.producer_entry import (
 )
 from broker.core.producers import ProducerStates
 from protocol.errors import ErrorCode
-from tests.broker.core.test_producers import entry, error_of, header, marker
+from protocol.records.batch import BatchHeader
+from tests.broker.core.producing import append, entry, error_of, header, marker
 
 
 def test_a_producer_goes_to_a_snapshot_and_back() -> None:
@@ -90,3 +94,91 @@ def test_a_producer_that_began_in_its_oldest_batch_or_is_known_by_a_marker_lacks
     marked = ProducerStates()
     marked.end_transaction(marker(), 10, timestamp=9)
     assert not marked.lacks_batches(0)
+
+
+def test_a_producer_lacks_batches_while_few_are_known_and_the_oldest_is_not_its_first() -> None:
+    def known(first_sequence: int, count: int) -> ProducerStates:
+        states = ProducerStates()
+        for index in range(count):
+            states.update(header(first_sequence + index), index)
+        return states
+
+    assert not known(0, 2).lacks_batches(0), "it began with the oldest one"
+    assert known(1, 4).lacks_batches(0)
+    assert not known(1, 5).lacks_batches(0)
+    assert known(1, 4).lacks_batches(3)
+    assert not known(1, 4).lacks_batches(4), "it wrote nothing there"
+
+
+def test_a_duplicate_has_the_first_and_the_last_sequence_of_a_batch_and_its_epoch() -> None:
+    states = ProducerStates()
+    states.update(header(0, count=3, epoch=1), 10)
+    (producer,) = (Producer.from_entry(each) for each in states.snapshot_entries())
+    assert producer.duplicate_of(header(0, count=3, epoch=1)) == Duplicate(10, 12, 1000)
+    for other in (header(0, count=2, epoch=1), header(1, count=2, epoch=1), header(0, count=3)):
+        assert producer.duplicate_of(other) is None
+
+
+def test_truncation_goes_on_behind_the_newest_batch_that_stays() -> None:
+    states = ProducerStates()
+    for index in range(3):
+        states.update(header(index, timestamp=100 + index), index * 10)
+    states.truncate_from_end(11)
+    assert states.snapshot_entries() == [ProducerEntry(7, 0, 1, 10, 0, 101, -1, -1)]
+    states.truncate_from_end(20)
+    assert states.snapshot_entries() == [ProducerEntry(7, 0, 1, 10, 0, 101, -1, -1)]
+
+
+def test_a_batch_older_than_the_last_five_is_out_of_order() -> None:
+    states = ProducerStates()
+    for index in range(6):
+        append(states, header(index), index)
+    assert error_of(states, header(0)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert states.check(header(1)) == Duplicate(1, 1, 1000)
+
+
+def test_an_overlap_that_is_no_repetition_is_out_of_order() -> None:
+    states = ProducerStates()
+    append(states, header(0, count=3), 0)
+    assert error_of(states, header(0, count=2)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+
+
+def test_a_sequence_wraps_to_zero() -> None:
+    states = ProducerStates()
+    append(states, header(SEQUENCE_MAX - 1, count=2), 0)
+    assert append(states, header(0, count=2), 2) is None
+    assert states.check(header(SEQUENCE_MAX - 1, count=2)) == Duplicate(0, 1, 1000)
+
+
+def test_a_batch_across_the_wrap_is_followed_and_found_again() -> None:
+    states = ProducerStates()
+    append(states, header(SEQUENCE_MAX, count=3), 0)
+    assert append(states, header(2), 3) is None
+    assert states.check(header(SEQUENCE_MAX, count=3)) == Duplicate(0, 2, 1000)
+
+
+# The model: a producer that resends whatever was not acknowledged, through a leader that keeps all.
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.booleans(), st.integers(0, 4)), max_size=40))
+def test_retries_within_five_batches_never_write_twice(
+    steps: list[tuple[int, bool, int]],
+) -> None:
+    states = ProducerStates()
+    log: list[int] = []
+    sent: list[tuple[BatchHeader, int]] = []
+    sequence = SEQUENCE_MAX - 10
+    for count, retries, back in steps:
+        if retries and back < len(sent):
+            batch, offset = sent[-1 - back]
+            assert states.check(batch) == Duplicate(
+                offset, offset + batch.last_offset_delta, batch.max_timestamp
+            )
+            continue
+        batch = header(sequence, count=count)
+        assert states.check(batch) is None
+        states.update(batch, len(log))
+        sent.append((batch, len(log)))
+        log += [(sequence + delta) % (SEQUENCE_MAX + 1) for delta in range(count)]
+        sequence = (sequence + count) % (SEQUENCE_MAX + 1)
+    assert len(set(log)) == len(log)

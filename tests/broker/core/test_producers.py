@@ -3,57 +3,23 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from broker.core.producer_entry import SEQUENCE_MAX, Duplicate, ProducerEntry
+from broker.core.producer_entry import Duplicate, ProducerEntry
 from broker.core.producers import ProducerStates
 from broker.core.transactions import EndedTransaction, EndMarker, build_marker
+from broker.core.verification import ALREADY_OPEN, VerificationGuard
 from protocol.errors import ErrorCode, KafkaError
-from protocol.records.batch import TRANSACTIONAL_BIT, BatchHeader, read_batch_header, stamp
+from protocol.records.batch import CONTROL_BIT, read_batch_header, stamp
 from protocol.records.build import BatchOptions, build_batch
-
-DAY_MS = 86_400_000
-
-
-def header(
-    sequence: int,
-    *,
-    count: int = 1,
-    producer: int = 7,
-    epoch: int = 0,
-    offset: int = 0,
-    attributes: int = 0,
-    timestamp: int = 1000,
-) -> BatchHeader:
-    return BatchHeader(
-        base_offset=offset,
-        batch_length=49,
-        partition_leader_epoch=-1,
-        magic=2,
-        crc=0,
-        attributes=attributes,
-        last_offset_delta=count - 1,
-        base_timestamp=timestamp,
-        max_timestamp=timestamp,
-        producer_id=producer,
-        producer_epoch=epoch,
-        base_sequence=sequence,
-        records_count=count,
-    )
-
-
-def append(states: ProducerStates, batch: BatchHeader, offset: int) -> Duplicate | None:
-    duplicate = states.check(batch)
-    if duplicate is None:
-        states.update(batch, offset)
-    return duplicate
-
-
-def error_of(states: ProducerStates, batch: BatchHeader) -> ErrorCode:
-    with pytest.raises(KafkaError) as caught:
-        states.check(batch)
-    return caught.value.code
+from tests.broker.core.producing import (
+    DAY_MS,
+    append,
+    entry,
+    error_of,
+    header,
+    in_transaction,
+    marker,
+)
 
 
 def test_sequences_that_go_on_are_accepted() -> None:
@@ -70,24 +36,10 @@ def test_a_repeated_batch_is_answered_with_its_first_offsets() -> None:
     assert states.check(header(8, count=2)) == Duplicate(108, 109, 4)
 
 
-def test_a_batch_older_than_the_last_five_is_out_of_order() -> None:
-    states = ProducerStates()
-    for index in range(6):
-        append(states, header(index), index)
-    assert error_of(states, header(0)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert states.check(header(1)) == Duplicate(1, 1, 1000)
-
-
 def test_a_gap_is_out_of_order() -> None:
     states = ProducerStates()
     append(states, header(0), 0)
     assert error_of(states, header(2)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-
-
-def test_an_overlap_that_is_no_repetition_is_out_of_order() -> None:
-    states = ProducerStates()
-    append(states, header(0, count=3), 0)
-    assert error_of(states, header(0, count=2)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
 
 
 def test_an_unknown_producer_may_start_anywhere() -> None:
@@ -106,20 +58,6 @@ def test_an_old_epoch_is_fenced() -> None:
     states = ProducerStates()
     append(states, header(0, epoch=2), 0)
     assert error_of(states, header(1, epoch=1)) == ErrorCode.INVALID_PRODUCER_EPOCH
-
-
-def test_a_sequence_wraps_to_zero() -> None:
-    states = ProducerStates()
-    append(states, header(SEQUENCE_MAX - 1, count=2), 0)
-    assert append(states, header(0, count=2), 2) is None
-    assert states.check(header(SEQUENCE_MAX - 1, count=2)) == Duplicate(0, 1, 1000)
-
-
-def test_a_batch_across_the_wrap_is_followed_and_found_again() -> None:
-    states = ProducerStates()
-    append(states, header(SEQUENCE_MAX, count=3), 0)
-    assert append(states, header(2), 3) is None
-    assert states.check(header(SEQUENCE_MAX, count=3)) == Duplicate(0, 2, 1000)
 
 
 def test_a_batch_without_a_producer_leaves_nothing() -> None:
@@ -154,18 +92,6 @@ def test_old_record_timestamps_do_not_expire_a_busy_producer() -> None:
     states.update(header(0, timestamp=0), 0, now_ms=5 * DAY_MS)
     assert states.expire(5 * DAY_MS + 1, DAY_MS) == []
     assert states.expire(6 * DAY_MS, DAY_MS) == [7]
-
-
-def entry(
-    *,
-    last_sequence: int = 4,
-    last_offset: int = 104,
-    timestamp: int = 1000,
-    transaction_first_offset: int = -1,
-) -> ProducerEntry:
-    return ProducerEntry(
-        7, 0, last_sequence, last_offset, 1, timestamp, -1, transaction_first_offset
-    )
 
 
 def test_a_snapshot_keeps_the_last_batch() -> None:
@@ -221,21 +147,6 @@ def test_a_transaction_is_open_until_its_marker() -> None:
     states.truncate_from_end(52)
     assert states.first_open_offset == -1
     assert states.check(header(2)) is None
-
-
-def in_transaction(sequence: int, *, producer: int = 7, epoch: int = 0) -> BatchHeader:
-    return header(sequence, producer=producer, epoch=epoch, attributes=TRANSACTIONAL_BIT)
-
-
-def marker(
-    *,
-    producer: int = 7,
-    epoch: int = 0,
-    coordinator: int = 3,
-    commit: bool = False,
-    version: int = 0,
-) -> EndMarker:
-    return EndMarker(producer, epoch, coordinator, commit, version)
 
 
 def marker_error(states: ProducerStates, one: EndMarker) -> ErrorCode:
@@ -373,28 +284,116 @@ def test_forgetting_spares_producers_with_an_open_transaction() -> None:
     assert len(states) == 1
 
 
-# The model: a producer that resends whatever was not acknowledged, through a leader that keeps all.
+# Verified transactions; ``test_verification`` has the rest.
 
 
-@given(st.lists(st.tuples(st.integers(1, 3), st.booleans(), st.integers(0, 4)), max_size=40))
-def test_retries_within_five_batches_never_write_twice(
-    steps: list[tuple[int, bool, int]],
-) -> None:
+def test_a_batch_is_taken_with_its_guard_alone_and_a_repeated_one_without() -> None:
     states = ProducerStates()
-    log: list[int] = []
-    sent: list[tuple[BatchHeader, int]] = []
-    sequence = SEQUENCE_MAX - 10
-    for count, retries, back in steps:
-        if retries and back < len(sent):
-            batch, offset = sent[-1 - back]
-            assert states.check(batch) == Duplicate(
-                offset, offset + batch.last_offset_delta, batch.max_timestamp
-            )
-            continue
-        batch = header(sequence, count=count)
-        assert states.check(batch) is None
-        states.update(batch, len(log))
-        sent.append((batch, len(log)))
-        log += [(sequence + delta) % (SEQUENCE_MAX + 1) for delta in range(count)]
-        sequence = (sequence + count) % (SEQUENCE_MAX + 1)
-    assert len(set(log)) == len(log)
+    with pytest.raises(KafkaError, match="INVALID_TXN_STATE"):
+        states.check(in_transaction(0), VerificationGuard())
+    guard = states.begin_verification(7, 0, 0, raises_epochs=False, now_ms=0)
+    assert states.check(in_transaction(0), guard) is None
+    states.update(in_transaction(0), 10)
+    assert states.begin_verification(7, 0, 1, raises_epochs=False, now_ms=0) is ALREADY_OPEN
+    assert states.check(in_transaction(1), ALREADY_OPEN) is None
+    states.end_transaction(marker(), 11, timestamp=9)
+    assert states.check(in_transaction(0), ALREADY_OPEN) == Duplicate(10, 10, 1000)
+    with pytest.raises(KafkaError, match="INVALID_TXN_STATE"):
+        states.check(in_transaction(1), ALREADY_OPEN)
+
+
+def test_a_fenced_epoch_is_told_so_whatever_it_brings() -> None:
+    states = ProducerStates()
+    guard = states.begin_verification(7, 0, 0, raises_epochs=False, now_ms=0)
+    states.update(in_transaction(0, epoch=1), 10)
+    fenced = in_transaction(0)
+    for refused in (
+        lambda: states.check(fenced, guard),
+        lambda: states.check_epoch(fenced, guard),
+        lambda: states.check_epoch(fenced),
+        lambda: states.begin_verification(7, 0, 0, raises_epochs=False, now_ms=0),
+    ):
+        with pytest.raises(KafkaError, match="INVALID_PRODUCER_EPOCH"):
+            refused()
+    states.check_epoch(in_transaction(9, epoch=1), ALREADY_OPEN)
+    states.check_epoch(in_transaction(9, producer=8))
+    with pytest.raises(KafkaError, match="INVALID_TXN_STATE"):
+        states.check_epoch(in_transaction(0, epoch=2), ALREADY_OPEN)
+
+
+def test_with_a_guard_the_first_batch_of_a_producer_is_the_lowest_that_was_seen() -> None:
+    states = ProducerStates()
+    states.begin_verification(7, 0, 3, raises_epochs=False, now_ms=0)
+    guard = states.begin_verification(7, 0, 4, raises_epochs=False, now_ms=0)
+    with pytest.raises(KafkaError, match="OUT_OF_ORDER_SEQUENCE_NUMBER"):
+        states.check(in_transaction(4), guard)
+    assert states.check(in_transaction(3), guard) is None
+
+
+def test_verifications_go_with_time_with_data_and_with_markers() -> None:
+    def verified() -> tuple[ProducerStates, VerificationGuard]:
+        states = ProducerStates()
+        return states, states.begin_verification(7, 0, 0, raises_epochs=False, now_ms=0)
+
+    states, guard = verified()
+    assert states.expire(DAY_MS - 1, DAY_MS) == []
+    assert states.is_verified(7, 0, guard)
+    states.expire(DAY_MS, DAY_MS)
+    assert not states.is_verified(7, 0, guard)
+    states, guard = verified()
+    states.end_transaction(marker(), 0, timestamp=9)
+    assert not states.is_verified(7, 0, guard)
+    states, guard = verified()
+    states.update(header(0), 0)
+    assert states.is_verified(7, 0, guard), "it was no batch of a transaction"
+    states.update(in_transaction(1), 1)
+    assert states.is_verified(7, 0, ALREADY_OPEN)
+    assert not states.is_verified(7, 1, guard)
+
+
+# What is found on a disk, or was left out of a snapshot.
+
+
+def test_a_producer_without_times_counts_from_when_it_was_looked_at() -> None:
+    states = ProducerStates([entry(timestamp=-1)])
+    assert states.expire(5, DAY_MS) == []
+    assert states.expire(DAY_MS + 4, DAY_MS) == []
+    assert states.expire(DAY_MS + 5, DAY_MS) == [7]
+    at_zero = ProducerStates([entry(timestamp=0)])
+    assert at_zero.expire(DAY_MS, DAY_MS) == [7]
+
+
+def test_recalled_are_the_batches_of_the_producers_own_epoch_without_markers() -> None:
+    states = ProducerStates([ProducerEntry(7, 1, 2, 14, 0, 1000, -1, -1)])
+    control = header(0, epoch=1, offset=13, attributes=CONTROL_BIT)
+    log = [
+        header(0, epoch=0, offset=10),
+        header(9, epoch=5, producer=8, offset=11),
+        header(0, epoch=1, count=2, offset=11),
+        control,
+        header(2, epoch=1, offset=14),
+    ]
+    assert states.lacks_batches(14)
+    assert not states.lacks_batches(15)
+    states.recall(log)
+    assert states.check(header(0, epoch=1, count=2)) == Duplicate(11, 12, 1000)
+    assert error_of(states, header(0, epoch=1)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
+    assert len(states) == 1
+
+
+def test_what_was_written_last_and_when_is_kept_of_each_batch() -> None:
+    states = ProducerStates()
+    states.update(header(0, count=2), 20, timestamp=555, now_ms=777)
+    assert states.snapshot_entries() == [ProducerEntry(7, 0, 1, 21, 1, 555, -1, -1)]
+    assert states.check(header(0, count=2)) == Duplicate(20, 21, 555)
+    assert states.expire(777 + DAY_MS - 1, DAY_MS) == []
+    states.end_transaction(marker(), 22, timestamp=600, now_ms=900)
+    assert states.expire(900 + DAY_MS - 1, DAY_MS) == []
+    assert states.expire(900 + DAY_MS, DAY_MS) == [7]
+
+
+def test_an_aborted_transaction_is_late_by_its_oldest_producer_alone() -> None:
+    oldest = ProducerEntry(1, 0, 0, 8, 0, 0, -1, 8)
+    younger = ProducerEntry(2, 0, 0, 9, 0, 5, -1, 9)
+    assert not ProducerStates([oldest, younger]).has_late_transaction(10**9, 100), "it has no time"
+    assert ProducerStates([younger]).has_late_transaction(300_106, 100)

@@ -115,3 +115,71 @@ def test_a_small_batch_does_not_keep_the_large_request_that_it_came_in(
     assert isinstance(kept, bytes) is is_copied
     if is_copied:
         request.clear()  # A view of it would not let it.
+
+
+def test_the_oldest_tail_goes_whole_before_the_next_one_pays() -> None:
+    batch_bytes = 100 + BATCH_OVERHEAD_BYTES
+    cache = TailCache(total_bytes_max=4 * batch_bytes)
+    oldest, older = filled(cache, batches=1), filled(cache, batches=2)
+    newest = filled(cache, batches=3)
+    assert (oldest.size_bytes, older.size_bytes) == (0, batch_bytes)
+    assert newest.size_bytes == 3 * batch_bytes
+    newest.append(30, 40, bytes(100), 9_000)
+    assert (older.size_bytes, newest.size_bytes) == (0, 4 * batch_bytes)
+    older.append(older.end_offset, 30, bytes(100), 9_001)
+    assert (older.size_bytes, newest.size_bytes) == (batch_bytes, 3 * batch_bytes)
+
+
+def test_a_tail_that_lost_batches_and_was_cleared_keeps_what_comes_then() -> None:
+    cache = TailCache(tail_bytes_max=2 * (100 + BATCH_OVERHEAD_BYTES))
+    tail = filled(cache, batches=9)
+    tail.clear(7)
+    assert (tail.end_offset, tail.size_bytes, cache.size_bytes) == (7, 0, 0)
+    tail.append(7, 8, b"new", 9_000)
+    read = tail.read(7, 100, up_to=8, min_one=False)
+    assert read is not None
+    assert read.buffers == (b"new",)
+
+
+def test_what_is_forgotten_of_a_busy_tail_leaves_nothing_behind() -> None:
+    tail = filled(TailCache(tail_bytes_max=3 * (100 + BATCH_OVERHEAD_BYTES)), batches=1_000)
+    assert len(tail._starts) == len(tail._buffers) <= 260  # pyright: ignore[reportPrivateUsage] -- memory
+    assert tail.read(9_970, 10_000, up_to=10_000, min_one=False) is not None
+
+
+def test_a_read_stops_before_the_batch_that_would_exceed_the_limit_or_the_bound() -> None:
+    tail = filled(TailCache(), batches=3)
+    for max_bytes, up_to, count, end_offset in (
+        (200, 30, 2, 20),
+        (199, 30, 1, 10),
+        (300, 30, 3, 30),
+        (300, 20, 2, 20),
+        (300, 19, 1, 10),
+    ):
+        read = tail.read(0, max_bytes, up_to=up_to, min_one=True)
+        assert read is not None
+        assert (len(read.buffers), read.size_bytes, read.end_offset) == (
+            count,
+            100 * count,
+            end_offset,
+        )
+    assert tail.read(25, 300, up_to=29, min_one=True) == NOTHING
+
+
+def test_tails_that_were_written_since_are_not_idle() -> None:
+    cache = TailCache()
+    tail = filled(cache, batches=1)
+    cache.drop_older_than(1_000)
+    assert tail.size_bytes > 0
+    cache.drop_older_than(1_001)
+    assert (tail.size_bytes, cache.size_bytes) == (0, 0)
+
+
+def test_a_broker_keeps_32_mib_and_8_mib_of_one_partition() -> None:
+    cache = TailCache()
+    mib = 1 << 20
+    assert cache.total_bytes_max == 32 * mib
+    tail = cache.new_tail(0)
+    for offset in range(10):
+        tail.append(offset, offset + 1, bytes(mib - BATCH_OVERHEAD_BYTES), 0)
+    assert tail.size_bytes == 8 * mib

@@ -10,7 +10,7 @@ from broker.core.transactions import EndMarker
 from broker.core.verification import ALREADY_OPEN, VerificationGuard, Verifications
 from protocol.errors import ErrorCode, KafkaError
 from protocol.records.batch import TRANSACTIONAL_BIT, BatchHeader
-from tests.broker.core.test_producers import DAY_MS, header
+from tests.broker.core.producing import DAY_MS, header
 
 PID = 7
 

@@ -73,3 +73,28 @@ def test_rates_that_no_longer_matter_are_forgotten() -> None:
     quotas.record(PRODUCER_BYTE_RATE, Asker("carol", ""), 100.0, 12_000)
     assert quotas.record(PRODUCER_BYTE_RATE, ALICE, 0.0, 12_000) == 0
     assert quotas.record(PRODUCER_BYTE_RATE, BOB, 0.0, 12_000) > 0
+
+
+def test_a_budget_that_is_full_again_is_forgotten_and_others_are_not() -> None:
+    quotas = made(known_max=2, controller_mutation_rate=1.0)
+    carol = Asker("carol", "")
+    quotas.take_mutations(ALICE, 20, 0)
+    quotas.take_mutations(BOB, 10, 0)
+    quotas.take_mutations(carol, 20, 10_000)
+    assert quotas.mutation_wait_ms(carol, 10_000) == 9_000
+    assert quotas.mutation_wait_ms(ALICE, 10_000) == 0, "ten of its twenty came back"
+    quotas.take_mutations(ALICE, 2, 10_000)
+    assert quotas.mutation_wait_ms(ALICE, 10_000) == 1_000
+    quotas.take_mutations(BOB, 12, 10_000)
+    assert quotas.mutation_wait_ms(BOB, 10_000) == 1_000, "it had all eleven again"
+
+
+def test_each_kind_of_quota_makes_a_broker_limit() -> None:
+    for quotas in (
+        made(producer_byte_rate=1.0),
+        made(consumer_byte_rate=1.0),
+        made(request_percentage=1.0),
+        made(controller_mutation_rate=1.0),
+    ):
+        assert quotas.is_limiting
+    assert not made(connection_creation_rate=1.0).is_limiting

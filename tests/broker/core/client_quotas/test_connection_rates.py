@@ -72,3 +72,23 @@ def test_the_quota_of_an_address_of_ipv6_holds_however_it_was_written() -> None:
     rates = ConnectionRates(broker_config({}))
     rates.replace({quota_entity([("ip", "::1")]): {"connection_creation_rate": 1.0}})
     assert arrived(rates, 11, "0:0:0:0:0:0:0:1")[10:] == [REFUSED]
+
+
+def test_a_listener_has_a_rate_of_its_own_and_the_nodes_are_spared_that_of_the_broker() -> None:
+    rates = made()
+    rates.limit(20.0, {"CLIENTS": 10.0}, spared="NODES")
+
+    def wait_ms(listener: str, count: int) -> int:
+        return [rates.arrive(ONE, 0, listener) for _ in range(count)][-1].wait_ms
+
+    assert wait_ms("CLIENTS", 100) == 0
+    assert wait_ms("CLIENTS", 1) == 100
+    assert wait_ms("OTHERS", 99) == 0
+    assert wait_ms("OTHERS", 1) == 50, "201 of 20 a second"
+    assert wait_ms("NODES", 1_000) == 0
+
+
+def test_the_longer_of_two_waits_holds() -> None:
+    rates = made()
+    rates.limit(10.0, {"CLIENTS": 100.0})
+    assert [rates.arrive(ONE, 0, "CLIENTS") for _ in range(101)][-1] == Arrival(100)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from broker.core.client_quotas.sampled_rate import SampledRate, Sampling
 
 SAMPLING = Sampling(11, 1000)
@@ -49,3 +51,30 @@ def test_what_is_taken_back_never_counted() -> None:
     one.record(5000.0, 0)
     one.record(-5000.0, 0)
     assert one.throttle_ms(1.0, 0) == 0
+
+
+def test_what_is_recorded_within_a_sample_counts_in_it_and_later_in_the_next() -> None:
+    one = rate()
+    one.record(1000.0, 0)
+    one.record(1000.0, 999)  # Of the first sample, which now lasts as long.
+    per_second = 2_000_000 / 10_998
+    wait_ms = math.floor((per_second - 150) / 150 * 10_998 + 0.5)
+    assert one.throttle_ms(150.0, 10_998) == wait_ms
+    assert one.throttle_ms(150.0, 11_998) > 0
+    assert not one.is_over(11_998)
+    assert one.throttle_ms(150.0, 11_999) == 0
+    other = rate()
+    other.record(1000.0, 0)
+    other.record(1000.0, 1_000)
+    assert other.throttle_ms(150.0, 11_999) == 0, "of the second sample 1000 in 10 s are left"
+
+
+def test_a_rate_is_measured_over_ten_seconds_at_least_and_over_all_that_it_lasted() -> None:
+    one = rate()
+    one.record(1500.0, 0)
+    for now_ms, wait_ms in ((0, 5_000), (999, 4_001), (1_000, 5_000), (2_500, 4_500)):
+        assert one.throttle_ms(100.0, now_ms) == wait_ms
+    single = SampledRate(Sampling(1, 1000))
+    single.record(150.0, 0)
+    assert single.throttle_ms(100.0, 0) == 500
+    assert single.throttle_ms(100.0, 999) == 500

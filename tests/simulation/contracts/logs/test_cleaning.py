@@ -12,9 +12,9 @@ from broker.core.offset_map import OffsetMap
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader, read_batch_header
 from protocol.records.build import build_batch
+from tests.broker.core.producing import entry
 from tests.broker.core.test_batch_cleaning import cleaning, keyed
 from tests.broker.core.test_cleaned_transactions import ABORT, Entry, data, following
-from tests.broker.core.test_producers import entry
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 Wrong = Callable[..., Any]

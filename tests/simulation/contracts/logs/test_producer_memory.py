@@ -13,7 +13,7 @@ from broker.core.producer_entry import Producer, WrittenBatch
 from broker.core.producers import ProducerStates
 from broker.core.transactions import EndMarker
 from protocol.records.batch import TRANSACTIONAL_BIT
-from tests.broker.core.test_producers import append, entry, header
+from tests.broker.core.producing import append, entry, header
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 Wrong = Callable[..., Any]

@@ -16,7 +16,7 @@ from broker.core.transactions import EndedTransaction, EndMarker
 from broker.core.verification import ALREADY_OPEN, VerificationGuard
 from protocol.errors import ErrorCode, KafkaError
 from protocol.records.batch import TRANSACTIONAL_BIT
-from tests.broker.core.test_producers import append, header
+from tests.broker.core.producing import append, header
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 Wrong = Callable[..., Any]
