@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 from broker.coordinators.marker_channels import MarkerChannels, MarkerPorts
 from broker.core.metadata_image import MetadataImage
@@ -39,7 +39,13 @@ class Cluster:
         self.metadata = MetadataImage(broker_id=BrokerId(1))
         self.verdict: Verdict = lambda _broker, _tp: ErrorCode.NONE
         self.asked: list[tuple[int, int, int, bool, list[TopicPartition]]] = []
+        self.requests: list[tuple[int, list[int]]] = []
+        """The version of each request, and the producer ids in it."""
         self.down: set[int] = set()
+        self.live: Sequence[int] = (1, 2)
+        self.port_of_broker_1 = 1
+        self.leaves_out: set[TopicPartition] = set()
+        """Of which answers say nothing."""
 
     def tell(self, leaders: dict[TopicPartition, int], *, topic: str = "a") -> None:
         """Give this broker the whole metadata."""
@@ -73,14 +79,14 @@ class Cluster:
                         id=number,
                         endpoints=[
                             UpdateMetadataEndpoint(
-                                port=number,
+                                port=self.port_of_broker_1 if number == 1 else number,
                                 host="host",
                                 listener="PLAINTEXT",
                                 security_protocol=0,
                             )
                         ],
                     )
-                    for number in (1, 2)
+                    for number in self.live
                 ],
             )
         )
@@ -92,14 +98,16 @@ class Cluster:
 class Link:
     def __init__(self, cluster: Cluster, broker: int) -> None:
         self.cluster, self.broker = cluster, broker
+        self.is_closed = False
 
     async def request(
         self, message: WriteTxnMarkersRequest, version: int, *, timeout_ms: int | None = None
     ) -> WriteTxnMarkersResponse:
-        del version, timeout_ms
+        del timeout_ms
         await asyncio.sleep(0)
         if self.broker in self.cluster.down:
             raise ConnectionError("refused")
+        self.cluster.requests.append((version, [each.producer_id for each in message.markers]))
         results: list[WritableTxnMarkerResult] = []
         for marker in message.markers:
             tps = [
@@ -127,12 +135,13 @@ class Link:
                     ],
                 )
                 for tp in tps
+                if tp not in self.cluster.leaves_out
             ]
             results.append(WritableTxnMarkerResult(producer_id=marker.producer_id, topics=topics))
         return WriteTxnMarkersResponse(markers=results)
 
     def close(self) -> None:
-        pass
+        self.is_closed = True
 
 
 async def written(
@@ -179,5 +188,7 @@ def raise_cancelled(tasks: asyncio.TaskGroup) -> None:
         task.cancel()
 
 
-def due(producer_id: int, *partitions: TopicPartition, commits: bool = True) -> MarkersDue:
-    return MarkersDue(f"id{producer_id}", producer_id, 0, commits, partitions, 0)
+def due(
+    producer_id: int, *partitions: TopicPartition, commits: bool = True, version: int = 0
+) -> MarkersDue:
+    return MarkersDue(f"id{producer_id}", producer_id, 0, commits, partitions, version)

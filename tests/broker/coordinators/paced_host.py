@@ -26,6 +26,7 @@ class Ledger:
     def __init__(self) -> None:
         self.due_ms: int | None = None
         self.rung: list[int] = []
+        self.ended: list[tuple[int, bool]] = []
         self.expired = Decided()
         """What it decides when it is due."""
         self.last_words: Sequence[Answer] = ()
@@ -35,7 +36,7 @@ class Ledger:
         raise NotImplementedError
 
     def replay_end(self, producer_id: int, *, is_commit: bool) -> None:
-        raise NotImplementedError
+        self.ended.append((producer_id, is_commit))
 
     def loaded(self, now_ms: int, wall_ms: int) -> Decided:
         del now_ms, wall_ms

@@ -95,3 +95,33 @@ async def test_a_broker_that_is_not_there_is_asked_without_a_client(cluster: Clu
     asker.channels.stop()
     assert not asker.channels.is_running
     working.cancel()
+
+
+async def test_a_broker_that_moved_is_asked_where_it_is_and_one_that_stays_by_the_same_link(
+    cluster: Cluster,
+) -> None:
+    asker = Asker(cluster)
+    working = asyncio.get_running_loop().create_task(work(asker))
+    await until(lambda: asker.channels.is_running)
+    for number, port in enumerate([1, 1, 7, 7], start=1):
+        cluster.port_of_broker_1 = port
+        cluster.tell({A0: 1})
+        asker.channels.wake(1).append("a")
+        await until(lambda number=number: len(asker.asked) == number)
+    assert [(link.broker, link.is_closed) for link in asker.links] == [(1, True), (7, False)]
+    working.cancel()
+
+
+async def test_all_that_waits_for_a_broker_is_asked_though_it_was_not_there_for_a_while(
+    cluster: Cluster,
+) -> None:
+    asker = Asker(cluster)
+    working = asyncio.get_running_loop().create_task(work(asker))
+    await until(lambda: asker.channels.is_running)
+    for number, live in enumerate([(1, 2), (2,), (1, 2)], start=1):
+        cluster.live = live
+        cluster.tell({A0: 1})
+        asker.channels.wake(1).append("a")
+        await until(lambda number=number: len(asker.asked) == number)
+    assert asker.asked == [(True, ["a"]), (False, ["a"]), (True, ["a"])]
+    working.cancel()

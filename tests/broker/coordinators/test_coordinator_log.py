@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
 from broker.coordinators.coordinator_log import RECORDS_OF_A_STEP, CoordinatorLog, Reads
-from broker.core.coordination import Answer, Decided, Record
+from broker.core.coordination import Answer, Decided, Record, TransactionProducer
 from broker.core.transactions import EndMarker, build_marker
 from broker.engine.serve.led_logs import LogSpan, Slice
 from broker.engine.types import ProducePart
@@ -17,6 +17,8 @@ from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
 from protocol.records.batch import Compression, read_batch_header
 from protocol.records.build import BatchOptions, NewRecord, build_batch
+from protocol.records.records import ControlRecordType
+from protocol.transport.turns import Turns
 from tests.broker.coordinators.asking import ports_of
 from tests.broker.coordinators.conftest import OFFSETS
 from tests.broker.engine.lab import Lab
@@ -158,3 +160,121 @@ async def test_what_was_misread_once_is_read_again_and_not_loaded(
 async def test_a_batch_that_cannot_be_read_ends_the_load(lab: Lab) -> None:
     with pytest.raises(KafkaError, match="CORRUPT_MESSAGE: from 0 on"):
         await log_of(lab[1], reads=DamagedReads()).load(Heard())
+
+
+class GivenReads:
+    """A log of these batches, one in each slice; a batch has one offset."""
+
+    def __init__(self, *batches: bytes | bytearray) -> None:
+        self._batches = batches
+        self.asked: list[tuple[int, int, int]] = []
+
+    def span(self, tp: TopicPartition) -> LogSpan:
+        del tp
+        return LogSpan(0, len(self._batches))
+
+    async def read(self, tp: TopicPartition, offset: int, *, up_to: int, max_bytes: int) -> Slice:
+        del tp
+        self.asked.append((offset, up_to, max_bytes))
+        return Slice((bytes(self._batches[offset]),), offset + 1)
+
+
+async def heard_of(lab: Lab, *batches: bytes | bytearray) -> list[object]:
+    heard = Heard()
+    await log_of(lab[1], reads=GivenReads(*batches)).load(heard)
+    return heard.said
+
+
+async def test_a_log_is_read_slice_by_slice_to_its_end(lab: Lab) -> None:
+    reads = GivenReads(*(build_batch([NewRecord(b"1", key, 1)]) for key in (b"a", b"b")))
+    heard = Heard()
+    await log_of(lab[1], reads=reads, load_bytes_max=77).load(heard)
+    assert heard.said == [(b"a", b"1", -1), (b"b", b"1", -1)]
+    assert reads.asked == [(0, 2, 77), (1, 2, 77)]
+
+
+async def test_records_without_a_key_say_nothing(lab: Lab) -> None:
+    batch = build_batch([NewRecord(b"1", None, 1), NewRecord(None, b"a", 1)])
+    assert await heard_of(lab, batch) == [(b"a", None, -1)]
+
+
+async def test_only_records_of_transactions_are_told_with_their_producer(lab: Lab) -> None:
+    said: list[object] = []
+    for is_transactional in (False, True):
+        options = BatchOptions(
+            producer_id=9, producer_epoch=0, base_sequence=0, is_transactional=is_transactional
+        )
+        said += await heard_of(lab, build_batch([NewRecord(b"1", b"a", 1)], options))
+    assert said == [(b"a", b"1", -1), (b"a", b"1", 9)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (ControlRecordType.ABORT, [(9, False)]),
+        (ControlRecordType.COMMIT, [(9, True)]),
+        (ControlRecordType.LEADER_CHANGE, []),
+    ],
+)
+async def test_of_control_records_only_markers_end_a_transaction(
+    lab: Lab, kind: ControlRecordType, said: list[object]
+) -> None:
+    options = BatchOptions(producer_id=9, producer_epoch=0, is_transactional=True, is_control=True)
+    key = bytes([0, 0, 0, kind])
+    assert await heard_of(lab, build_batch([NewRecord(bytes(6), key, 1)], options)) == said
+
+
+async def test_records_that_are_left_out_are_counted_in_all_batches(
+    lab: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    batch = build_batch([NewRecord(b"", b"damaged", 1), NewRecord(b"", b"a", 1)])
+    assert len(await heard_of(lab, batch, batch)) == 2
+    assert any("2 records are none of this topic's" in line for line in caplog.messages)
+
+
+class CountedTurns(Turns):
+    """Counts how often others had a turn."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.count = 0
+
+    async def run(self, steps: Generator[None, None, Any]) -> Any:
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                return end.value
+            self.count += 1
+
+
+async def test_others_have_turns_while_many_records_are_loaded(lab: Lab) -> None:
+    many = [NewRecord(b"v", b"k", 1)] * (2 * RECORDS_OF_A_STEP + 1)
+    heard, turns = Heard(), CountedTurns()
+    await log_of(lab[1], reads=GivenReads(build_batch(many)), turns=turns).load(heard)
+    assert (len(heard.said), turns.count) == (len(many), 2)
+
+
+async def test_records_of_a_transaction_are_appended_as_its_part(lab: Lab) -> None:
+    producer = TransactionProducer(9, 3)
+    (await log_of(lab[1]).append([(b"a", b"1")], producer)).abandon()
+    (data,) = (await lab[1].engine.led_logs.read(OFFSETS, 0, up_to=1, max_bytes=1)).buffers
+    header = read_batch_header(data)
+    assert (header.producer_id, header.producer_epoch, header.base_sequence) == (9, 3, 0)
+    assert header.is_transactional
+
+
+async def test_a_batch_may_be_as_large_as_the_topic_and_its_segments_take(lab: Lab) -> None:
+    for most, segment in ((1_000, 2_000), (2_000, 1_000)):
+        config = replace(
+            lab[1].topic_config(OFFSETS.topic), max_message_bytes=most, segment_bytes=segment
+        )
+        log = log_of(lab[1], topic_config=lambda _topic, config=config: config)
+        assert log.batch_bytes_max == 1_000
+
+
+async def test_a_batch_of_a_format_that_nobody_knows_cannot_be_loaded(lab: Lab) -> None:
+    batch = build_batch([NewRecord(b"1", b"a", 1)])
+    batch[16] = 9
+    with pytest.raises(KafkaError, match="CORRUPT_MESSAGE: from 0 on"):
+        await heard_of(lab, batch)

@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import pytest
 
+from broker.coordinators.groups import CoordinatorRelay, group_shards
+from broker.coordinators.shard_host import HostPorts
+from broker.coordinators.shards import Shards
 from broker.core.coordination import Answer, Decided
 from broker.core.groups.consumer.consumer_heartbeats import Heartbeating
+from broker.core.groups.group_offsets import Committed, offset_key
 from broker.core.groups.group_shard import GroupShard
 from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
 from protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
+from protocol.topic_names import CONSUMER_OFFSETS, TRANSACTION_STATE
 from tests.broker.coordinators.asking import (
     GROUP,
     code_of,
     commit,
     fetch,
     join,
+    ports_of,
     sync,
     until,
     until_loaded,
 )
 from tests.broker.coordinators.conftest import OFFSETS
+from tests.broker.coordinators.paced_host import PacedLog, turns
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.node import Node
 
 NONE = ErrorCode.NONE
 AWAY = ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -300,3 +311,66 @@ async def test_records_that_stand_alone_go_into_as_many_batches_as_it_takes(lab:
     assert await host.ask(decide) is NONE
     assert lab[1].metrics.counters.messages_in.value == len(records)
     assert host.shard is shard
+
+
+# What the engine tells.
+
+
+def paced(node: Node, topic: str) -> tuple[Shards[Any], list[PacedLog]]:
+    state, logs = node.engine.state, [PacedLog(node), PacedLog(node)]
+    ports = HostPorts(now_ms=state.now_ms, wall_ms=state.wall_ms, timeout_ms=5_000)
+    new_shard = partial(GroupShard, node.config, lambda: 1_000_000, state.metadata)
+    return Shards(
+        topic, state.metadata, lambda tp: logs[tp.partition], lambda _log: new_shard(), ports
+    ), logs
+
+
+async def test_each_coordinator_hears_of_its_own_topic(lab: Lab) -> None:
+    groups, _ = paced(lab[1], CONSUMER_OFFSETS)
+    others, _ = paced(lab[1], TRANSACTION_STATE)
+    relay = CoordinatorRelay(lambda: groups, lambda: others)
+    for each in (groups, others):
+        each.run(lab.group)
+    relay.leads_internal(OFFSETS, 1)
+    assert ([each.tp for each in groups.hosts()], list(others.hosts())) == ([OFFSETS], [])
+    relay.leads_internal(TopicPartition(TRANSACTION_STATE, 0), 1)
+    relay.leads_internal_no_more(OFFSETS)
+    assert list(groups.hosts()) == []
+    assert [each.tp.topic for each in others.hosts()] == [TRANSACTION_STATE]
+    relay.leads_internal_no_more(TopicPartition(TRANSACTION_STATE, 0))
+    assert list(others.hosts()) == []
+
+
+async def test_offsets_of_deleted_partitions_are_forgotten_where_there_is_a_shard(
+    lab: Lab,
+) -> None:
+    groups, logs = paced(lab[1], CONSUMER_OFFSETS)
+    logs[0].unreadable = KafkaError(ErrorCode.CORRUPT_MESSAGE)
+    groups.run(lab.group)
+    for partition in range(2):
+        groups.lead(OFFSETS._replace(partition=partition), 1)
+    await turns()
+    unreadable, host = groups.hosts()
+    assert (unreadable.is_loaded, host.is_loaded) == (False, True)
+    host.shard.offsets.put(GROUP, {ORDERS: Committed(5, 0, "", 0)})
+    CoordinatorRelay(lambda: groups).partitions_deleted([ORDERS])
+    await turns()
+    assert not host.shard.offsets.has_offsets(GROUP)
+    assert logs[1].batches == [([(offset_key(GROUP, ORDERS), None)], None)]
+    groups.stop()
+
+
+@pytest.mark.parametrize(("release", "stays"), [(None, False), ("4.0", True), ("3.9", False)])
+async def test_what_becomes_of_a_group_without_offsets_is_as_in_the_release_that_is_shown(
+    lab: Lab, release: str | None, *, stays: bool
+) -> None:
+    node = lab[1]
+    groups = group_shards(node.engine, node.config, ports_of(node), None, cluster_release=release)
+    groups.run(lab.group)
+    groups.lead(OFFSETS, 1)
+    await until(lambda: all(host.is_loaded for host in groups.hosts()))
+    (shard,) = groups.shards()
+    shard.offsets.put(GROUP, {ORDERS: Committed(5, 0, "", 0)})
+    list(shard.partitions_deleted([ORDERS]))
+    assert shard.offsets.is_here(GROUP) is stays
+    groups.stop()

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+
+import pytest
+
+from broker.coordinators.marker_channels import (
+    MARKERS_OF_A_REQUEST_MAX,
+    MarkerChannels,
+    MarkerPorts,
+)
+from broker.core.transaction_state.marker_progress import MarkerProgress
 from broker.core.transaction_state.shard import MarkersDue
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from tests.broker.coordinators.marked_cluster import A0, A1, Cluster, due, written
+from tests.broker.coordinators.marked_cluster import (
+    A0,
+    A1,
+    Cluster,
+    due,
+    raise_cancelled,
+    written,
+)
 
 
 async def test_each_leader_is_told_of_its_partitions() -> None:
@@ -87,3 +104,91 @@ async def test_markers_to_be_sent_again_are_dropped_when_their_log_is_led_elsewh
     cluster.verdict = verdict
     await written(cluster, kept, moved, resigned=resigned)
     assert [producer_id for _, producer_id, *_ in cluster.asked] == [7, 8, 7]
+
+
+@pytest.mark.parametrize(("versions", "asked"), [((0, 1), 1), ((0, 2), 2), ((2, 2), 2)])
+async def test_ends_that_raise_epochs_are_told_in_a_version_that_says_so(
+    versions: tuple[int, int], asked: int
+) -> None:
+    cluster = Cluster()
+    cluster.tell({A0: 1})
+    await written(cluster, *(due(7 + n, A0, version=each) for n, each in enumerate(versions)))
+    assert cluster.requests == [(asked, [7, 8])]
+
+
+async def test_a_producer_is_in_a_request_once_and_its_next_end_in_the_following_one() -> None:
+    cluster = Cluster()
+    cluster.tell({A0: 1, A1: 1})
+    await written(cluster, due(7, A0), due(7, A1), due(8, A0))
+    assert [producer_ids for _, producer_ids in cluster.requests] == [[7, 8], [7]]
+
+
+async def test_a_request_has_no_more_markers_than_it_may() -> None:
+    cluster = Cluster()
+    tps = [TopicPartition("a", index) for index in range(MARKERS_OF_A_REQUEST_MAX + 1)]
+    cluster.tell(dict.fromkeys(tps, 1))
+    await written(cluster, due(7, *tps))
+    assert [len(tps) for *_, tps in cluster.asked] == [MARKERS_OF_A_REQUEST_MAX, 1]
+
+
+async def test_what_an_answer_leaves_out_is_asked_again() -> None:
+    cluster = Cluster()
+    cluster.tell({A0: 1, A1: 1})
+    cluster.leaves_out.add(A1)
+    await written(cluster, due(7, A0, A1), meanwhile=cluster.leaves_out.clear)
+    assert next(tps for *_, tps in cluster.asked) == [A0, A1]
+    assert {tuple(tps) for *_, tps in cluster.asked[1:]} == {(A1,)}
+
+
+@pytest.mark.parametrize(
+    "code", [ErrorCode.INVALID_PRODUCER_EPOCH, ErrorCode.TRANSACTION_COORDINATOR_FENCED]
+)
+async def test_who_is_fenced_by_one_leader_asks_none_again_and_others_go_on(
+    code: ErrorCode,
+) -> None:
+    cluster = Cluster()
+    cluster.tell({A0: 1, A1: -1})
+    fenced, other = due(7, A0, A1), due(8, A1)
+    cluster.verdict = lambda _broker, tp: code if tp == A0 else ErrorCode.NONE
+    given_up: list[MarkersDue] = []
+
+    def lead() -> None:
+        given_up.append(fenced)
+        cluster.tell({A0: 1, A1: 2})
+
+    await written(cluster, fenced, other, meanwhile=lead, resigned=given_up)
+    assert (2, 8, 4, True, [A1]) in cluster.asked
+    assert [tps for _, producer_id, *_, tps in cluster.asked if producer_id == 7] == [[A0]]
+
+
+async def test_what_is_left_when_a_topic_is_deleted_is_written() -> None:
+    cluster = Cluster()
+    other = TopicPartition("b", 0)
+    cluster.tell({A0: 1})
+    await written(cluster, due(7, other, A0))
+    assert cluster.asked == [(1, 7, 4, True, [A0])]
+
+
+async def test_a_broker_that_ends_sends_no_marker_any_more() -> None:
+    cluster = Cluster()
+    cluster.tell({A0: -1, A1: 1})
+    ports = MarkerPorts(
+        metadata=cluster.metadata,
+        connect=cluster.connect,
+        request_timeout_ms=lambda: 1_000,
+        retry_ms=1,
+    )
+    channels, done = MarkerChannels(ports), list[str]()
+    waiting = MarkerProgress(due(7, A0), 4)
+    async with asyncio.TaskGroup() as tasks:
+        channels.run(tasks)
+        channels.send(waiting, on_done=lambda: done.append("7"), is_wanted=lambda: True)
+        channels.send(
+            MarkerProgress(due(8, A1), 4), on_done=lambda: done.append("8"), is_wanted=lambda: True
+        )
+        channels.stop()
+        assert waiting.is_over
+        cluster.tell({A0: 1, A1: 1})
+        await asyncio.sleep(0.1)
+        raise_cancelled(tasks)
+    assert (cluster.asked, done) == ([], [])

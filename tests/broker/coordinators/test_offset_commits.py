@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+
 from broker.coordinators.offset_commits import commit_offsets
+from broker.core.coordination import TransactionProducer
 from broker.core.groups.group_shard import Commit, GroupShard, NewOffset
 from broker.core.groups.membership import Committer
 from broker.core.metadata_image import MetadataImage
 from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import BrokerId
+from protocol.ids import BrokerId, TopicPartition
 from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.engine.messages import ORDERS
 from tests.broker.fake_shards import FakeShards
@@ -45,3 +48,22 @@ async def test_without_offsets_nobody_is_asked() -> None:
     away = groups()
     away.error = KafkaError(ErrorCode.NOT_COORDINATOR)
     assert await commit_offsets(away, commit(), [UNKNOWN]) == [UNKNOWN]
+
+
+@pytest.mark.parametrize("producer", [None, TransactionProducer(7, 3)])
+async def test_a_transaction_is_looked_at_once_more_when_its_offsets_become_part_of_it(
+    producer: TransactionProducer | None,
+) -> None:
+    looked_at: list[tuple[TopicPartition, TransactionProducer]] = []
+
+    def check(tp: TopicPartition, of: TransactionProducer) -> None:
+        looked_at.append((tp, of))
+        raise KafkaError(ErrorCode.INVALID_TXN_STATE)
+
+    there = groups()
+    wanted = commit("")._replace(producer=producer)
+    codes = await commit_offsets(there, wanted, [NONE, UNKNOWN], check)
+    home = there.partition_of("readers")
+    assert looked_at == ([] if producer is None else [(home, producer)])
+    assert codes == [NONE if producer is None else ErrorCode.INVALID_TXN_STATE, UNKNOWN]
+    assert bool(there.shard.offsets.committed("readers")) is (producer is None)

@@ -17,8 +17,10 @@ from protocol.errors import ErrorCode, KafkaError
 from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.coordinators.asking import commit, fetch, until, until_loaded
 from tests.broker.coordinators.conftest import OFFSETS
+from tests.broker.coordinators.paced_host import Ledger, PacedLog, turns
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, Led, update_metadata
+from tests.broker.engine.node import Node
 
 
 async def test_each_group_belongs_to_the_partition_of_its_name(lab: Lab) -> None:
@@ -84,3 +86,68 @@ async def test_a_partition_that_cannot_be_loaded_has_no_groups_to_tell_of(lab: L
         with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
             await shards.ask("g", lambda _shard, _waiter, _now, _wall: Decided())
         shards.stop()
+
+
+def paced_shards(node: Node, made: list[PacedLog]) -> Shards[Ledger]:
+    """Return shards whose logs are kept in ``made``."""
+    state = node.engine.state
+
+    def new_log(_tp: object) -> PacedLog:
+        made.append(PacedLog(node))
+        return made[-1]
+
+    return Shards(
+        CONSUMER_OFFSETS,
+        state.metadata,
+        new_log,
+        lambda _log: Ledger(),
+        HostPorts(now_ms=state.now_ms, wall_ms=state.wall_ms, timeout_ms=5_000),
+    )
+
+
+async def test_nobody_leads_before_the_broker_has_begun_or_when_it_ends(lab: Lab) -> None:
+    made: list[PacedLog] = []
+    shards = paced_shards(lab[1], made)
+    shards.lead(OFFSETS, 1)
+    assert list(shards.hosts()) == []
+    shards.run(lab.group)
+    shards.lead(OFFSETS, 1)
+    (host,) = shards.hosts()
+    await turns()
+    assert list(shards.shards()) == [host.shard]
+    shards.stop()
+    shards.lead(OFFSETS, 2)
+    assert (list(shards.hosts()), len(made)) == ([], 1)
+
+
+async def test_a_later_epoch_of_the_same_leader_keeps_its_shard(lab: Lab) -> None:
+    made: list[PacedLog] = []
+    shards = paced_shards(lab[1], made)
+    shards.run(lab.group)
+    for leader_epoch in (1, 2):
+        shards.lead(OFFSETS, leader_epoch)
+        await turns()
+    (host,) = shards.hosts()
+    assert (len(made), host.leader_epoch) == (1, 2)
+    shards.resign(OFFSETS._replace(partition=1))
+    assert list(shards.hosts()) == [host]
+    shards.resign(OFFSETS)
+    assert not host.is_loaded
+    with pytest.raises(KafkaError, match="NOT_COORDINATOR"):
+        shards.shard_of("g")
+
+
+async def test_while_a_shard_is_loaded_its_marker_is_left_to_the_log(lab: Lab) -> None:
+    made: list[PacedLog] = []
+    shards = paced_shards(lab[1], made)
+    shards.run(lab.group)
+    shards.lead(OFFSETS, 1)
+    shards.transaction_ended(OFFSETS, 7, is_commit=True)
+    shards.transaction_ended(OFFSETS._replace(partition=1), 7, is_commit=True)
+    with pytest.raises(KafkaError, match="COORDINATOR_LOAD_IN_PROGRESS"):
+        list(shards.shards())
+    await turns()
+    (ledger,) = shards.shards()
+    shards.transaction_ended(OFFSETS, 7, is_commit=False)
+    assert ledger.ended == [(7, False)]
+    shards.stop()

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
 from broker.core.transaction_state.end import EndAsked
-from broker.core.transaction_state.metadata import TransactionState
+from broker.core.transaction_state.metadata import EPOCH_MAX, TransactionState
 from broker.core.transaction_state.shard import Initialized
+from broker.core.transaction_state.stored import record_of
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from tests.broker.coordinators import test_verifier as verifying
@@ -128,6 +130,53 @@ async def test_no_answered_end_is_lost_when_the_disk_under_the_coordinator_fails
     if not is_decided:
         assert await end(new, producer, commits=True) is ErrorCode.NONE
     await until(lambda: state(new) is TransactionState.COMPLETE_COMMIT)
+
+
+async def test_a_producer_id_is_fetched_only_for_who_needs_one(transactional_lab: Lab) -> None:
+    node = transactional_lab[1]
+    ids = [(await begin(node)).producer_id for _ in range(2)]
+    assert ids[0] == ids[1] >= 0
+    told = await node.transactions.begin(BeginAsked("other", 60_000))
+    assert told.producer_id != ids[0]
+
+
+async def test_an_end_in_the_last_epoch_goes_on_with_another_producer_id(
+    transactional_lab: Lab,
+) -> None:
+    node = transactional_lab[1]
+    begun = await begin(node)
+    shard = node.transactions.shards.shard_of("pay")
+    known = shard.get("pay")
+    assert known is not None
+    last = ProducerIdAndEpoch(begun.producer_id, EPOCH_MAX - 1)
+    shard.replay(*record_of(replace(known, producer_epoch=last.producer_epoch), 2))
+    assert await add_orders(node, last) is ErrorCode.NONE
+    asked = EndAsked(*last, is_commit=True, client_transaction_version=2)
+    told = await node.transactions.end("pay", asked)
+    assert (told.error, told.producer_epoch) == (ErrorCode.NONE, 0)
+    assert told.producer_id not in {-1, begun.producer_id}
+    await until(lambda: state(node) is TransactionState.COMPLETE_COMMIT)
+    assert shard.get("pay") == replace(
+        shard.get("pay") or known, producer_id=told.producer_id, producer_epoch=0
+    )
+
+
+async def test_markers_that_are_written_late_complete_nothing_where_another_leads(
+    transactional_lab: Lab,
+) -> None:
+    lab, old, new = transactional_lab, transactional_lab[1], transactional_lab[2]
+    begun = await begin(old)
+    producer = ProducerIdAndEpoch(begun.producer_id, begun.producer_epoch)
+    await add_orders(old, producer)
+    lab.led[ORDERS].leader = -1  # No marker gets through yet.
+    lab.tell_metadata()
+    assert await end(old, producer, commits=True) is ErrorCode.NONE
+    await lab.elect(STATE, new.id, [1, 2, 3])
+    await until_loaded(new)
+    await lab.elect(ORDERS, old.id, [1, 2, 3])
+    await until(lambda: state(new) is TransactionState.COMPLETE_COMMIT)
+    assert list(old.transactions.shards.hosts()) == []
+    assert await old.log_end() == 1
 
 
 # Disks that fail. Broker 1 leads the records and the offsets, broker 2 the transactions; broker 3

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+
+import pytest
 
 from broker.coordinators.broker_channels import ChannelPorts
 from broker.coordinators.verification_channels import VerificationChannels
 from broker.core.transaction_state.verifying import VerificationAsked, Verifying
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from protocol.messages.transactions import (
+    AddPartitionsToTxnPartitionResult,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    AddPartitionsToTxnResult,
+    AddPartitionsToTxnTopicResult,
+)
 from protocol.topic_names import TRANSACTION_STATE
 from tests.broker.coordinators.asking import until
 from tests.broker.coordinators.marked_cluster import Cluster
@@ -23,6 +32,9 @@ class Coordinator:
     def __init__(self) -> None:
         self.asked: list[list[tuple[str, bool]]] = []
         self.code = ErrorCode.NONE
+        self.says: dict[str, dict[TopicPartition, ErrorCode]] = {}
+        """By transactional id."""
+        self.failure: Exception | None = None
         self.may_answer = asyncio.Event()
 
     async def request(
@@ -31,7 +43,28 @@ class Coordinator:
         del version, timeout_ms
         self.asked.append([(one.transactional_id, one.verify_only) for one in message.transactions])
         await self.may_answer.wait()
-        return AddPartitionsToTxnResponse(error_code=self.code)
+        if self.failure is not None:
+            raise self.failure
+        return AddPartitionsToTxnResponse(
+            error_code=self.code,
+            results_by_transaction=[
+                AddPartitionsToTxnResult(
+                    transactional_id=name,
+                    topic_results=[
+                        AddPartitionsToTxnTopicResult(
+                            name=tp.topic,
+                            results_by_partition=[
+                                AddPartitionsToTxnPartitionResult(
+                                    partition_index=tp.partition, partition_error_code=code
+                                )
+                            ],
+                        )
+                        for tp, code in codes.items()
+                    ],
+                )
+                for name, codes in self.says.items()
+            ],
+        )
 
     def close(self) -> None:
         return None
@@ -84,4 +117,100 @@ async def test_nobody_is_asked_where_there_is_no_coordinator() -> None:
         await asyncio.sleep(0)
         assert set((await made.ask(asked("one"))).values()) == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
         running.cancel()
+    assert coordinator.asked == []
+
+
+@pytest.fixture
+async def cluster() -> Cluster:
+    cluster = Cluster()
+    cluster.tell({TopicPartition(TRANSACTION_STATE, 0): 2}, topic=TRANSACTION_STATE)
+    return cluster
+
+
+async def told(
+    cluster: Cluster, coordinator: Coordinator, *questions: VerificationAsked
+) -> list[dict[TopicPartition, ErrorCode]]:
+    made = channels(cluster, coordinator)
+    coordinator.may_answer.set()
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(_run(made))
+        await asyncio.sleep(0)
+        codes = await asyncio.gather(*(made.ask(each) for each in questions))
+        running.cancel()
+    return list(codes)
+
+
+async def test_each_partition_has_the_code_that_came_for_it(cluster: Cluster) -> None:
+    coordinator = Coordinator()
+    abortable = ErrorCode.TRANSACTION_ABORTABLE
+    coordinator.says = {
+        "one": {A0: ErrorCode.NONE, A1: abortable},
+        "two": {A0: abortable, A1: ErrorCode.PRODUCER_FENCED},
+    }
+    codes = await told(
+        cluster, coordinator, asked("one"), asked("two", Verifying.FOR_OLD_CLIENT), asked("three")
+    )
+    network = ErrorCode.NETWORK_EXCEPTION
+    assert codes == [
+        {A0: ErrorCode.NONE, A1: abortable},
+        {A0: ErrorCode.INVALID_TXN_STATE, A1: ErrorCode.INVALID_PRODUCER_EPOCH},
+        {A0: network, A1: network},
+    ]
+
+
+async def test_a_partition_of_which_an_answer_says_nothing_is_not_confirmed(
+    cluster: Cluster,
+) -> None:
+    coordinator = Coordinator()
+    coordinator.says = {"one": {A0: ErrorCode.NONE}}
+    (codes,) = await told(cluster, coordinator, asked("one"))
+    assert codes == {A0: ErrorCode.NONE, A1: ErrorCode.NETWORK_EXCEPTION}
+
+
+@pytest.mark.parametrize("failure", [ConnectionError("gone"), TimeoutError("late")])
+async def test_who_gets_no_answer_knows_nothing_and_the_next_one_is_asked(
+    cluster: Cluster, failure: Exception
+) -> None:
+    coordinator = Coordinator()
+    coordinator.failure = failure
+    (codes,) = await told(cluster, coordinator, asked("one"))
+    assert codes == dict.fromkeys((A0, A1), ErrorCode.NETWORK_EXCEPTION)
+
+
+async def test_of_a_transaction_the_newest_question_is_asked_and_the_others_are_answered(
+    cluster: Cluster,
+) -> None:
+    coordinator = Coordinator()
+    coordinator.says = {"one": dict.fromkeys((A0, A1), ErrorCode.NONE)}
+    newest = replace(asked("one"), producer_epoch=1)
+    codes = await told(cluster, coordinator, asked("one"), newest, asked("one"))
+    fenced = dict.fromkeys((A0, A1), ErrorCode.INVALID_PRODUCER_EPOCH)
+    assert codes == [fenced, dict.fromkeys((A0, A1), ErrorCode.NONE), fenced]
+    assert coordinator.asked == [[("one", True)]]
+
+
+async def test_who_waits_when_the_broker_ends_is_told_and_nobody_is_asked_after_that(
+    cluster: Cluster,
+) -> None:
+    coordinator = Coordinator()
+    made = channels(cluster, coordinator)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(_run(made))
+        await asyncio.sleep(0)
+        waiting = tasks.create_task(made.ask(asked("one")))
+        await until(lambda: len(coordinator.asked) == 1)
+        made.stop()
+        assert set((await waiting).values()) == {ErrorCode.NETWORK_EXCEPTION}
+        late = await made.ask(asked("two"))
+        assert set(late.values()) == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
+        running.cancel()
+    assert len(coordinator.asked) == 1
+
+
+async def test_a_coordinator_whose_broker_is_not_there_is_not_asked(cluster: Cluster) -> None:
+    coordinator = Coordinator()
+    cluster.live = (1,)
+    cluster.tell({TopicPartition(TRANSACTION_STATE, 0): 2}, topic=TRANSACTION_STATE)
+    (codes,) = await told(cluster, coordinator, asked("one"))
+    assert set(codes.values()) == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
     assert coordinator.asked == []

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from broker.core.coordination import TransactionProducer
 from broker.core.transaction_state.begin import BeginAsked, ProducerIdAndEpoch
 from broker.core.transaction_state.end import EndAsked
 from broker.core.transaction_state.metadata import TransactionState
@@ -338,3 +339,52 @@ async def test_late_offsets_of_an_ended_transaction_are_not_taken(verifying_lab:
     await until_rested(lab)
     assert await commit_offset(lab, producer, 3) is ErrorCode.INVALID_TXN_STATE
     assert not lab[1].groups.shard_of("readers").offsets.is_unstable("readers", ORDERS)
+
+
+# The moment of the append.
+
+
+async def test_offsets_of_which_nobody_verifies_the_transaction_are_looked_at_no_more(
+    verifying_lab: Lab,
+) -> None:
+    lab = verifying_lab
+    producer = await begun(lab)
+    await add(lab, producer, OFFSETS)
+    verified = await lab[1].verifier.verified_offsets(
+        OFFSETS, "pay", producer, Verifying.FOR_OLD_CLIENT
+    )
+    lab[1].verifier.check(OFFSETS, verified)
+    lab[1].verifier.check(OFFSETS, TransactionProducer(*producer))
+    abort = EndMarker(*producer, coordinator_epoch=0, is_commit=False)
+    marker = ProducePart(OFFSETS, memoryview(build_marker(abort, 5)), abort)
+    await lab[1].engine.produces.produce([marker], acks=-1, timeout_ms=30_000)
+    with pytest.raises(KafkaError, match="INVALID_TXN_STATE"):
+        lab[1].verifier.check(OFFSETS, verified)
+    lab[1].verifier.check(OFFSETS, TransactionProducer(*producer))
+
+
+async def test_what_is_no_part_of_a_transaction_goes_on_as_it_is(verifying_lab: Lab) -> None:
+    lab = verifying_lab
+    producer = await begun(lab)
+    plain, damaged = ProducePart(ORDERS, records("v")), ProducePart(ORDERS, batch(producer, 0)[:30])
+    for parts in ([plain], [damaged], []):
+        told = await lab[1].verifier.verified(parts, "pay", Verifying.FOR_OLD_CLIENT)
+        assert told == parts
+    assert verifications(lab) == 0
+
+
+async def test_of_several_partitions_each_goes_on_or_is_refused_by_itself(
+    verifying_lab: Lab,
+) -> None:
+    lab = verifying_lab
+    other = TopicPartition("bills", 0)
+    await lab.create(other, replicas=[1, 2, 3])
+    producer = await begun(lab)
+    await add(lab, producer, other)
+    parts = [ProducePart(tp, batch(producer, 0)) for tp in (ORDERS, other)]
+    refused, taken = await lab[1].verifier.verified(parts, "pay", Verifying.FOR_NEW_CLIENT)
+    assert isinstance(refused, ToldCode)
+    assert refused.code is ErrorCode.TRANSACTION_ABORTABLE
+    assert isinstance(taken, ProducePart)
+    assert taken.guard is not None
+    assert verifications(lab) == 1
