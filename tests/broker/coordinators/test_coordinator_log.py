@@ -13,6 +13,7 @@ from broker.core.coordination import Answer, Decided, Record, TransactionProduce
 from broker.core.transactions import EndMarker, build_marker
 from broker.engine.serve.led_logs import LogSpan, Slice
 from broker.engine.types import ProducePart
+from protocol.configs.parsing import TopicConfig
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import TopicPartition
 from protocol.records.batch import Compression, read_batch_header
@@ -264,13 +265,15 @@ async def test_records_of_a_transaction_are_appended_as_its_part(lab: Lab) -> No
     assert header.is_transactional
 
 
-async def test_a_batch_may_be_as_large_as_the_topic_and_its_segments_take(lab: Lab) -> None:
-    for most, segment in ((1_000, 2_000), (2_000, 1_000)):
-        config = replace(
-            lab[1].topic_config(OFFSETS.topic), max_message_bytes=most, segment_bytes=segment
-        )
-        log = log_of(lab[1], topic_config=lambda _topic, config=config: config)
-        assert log.batch_bytes_max == 1_000
+@pytest.mark.parametrize(("most", "segment"), [(1_000, 2_000), (2_000, 1_000)])
+async def test_a_batch_may_be_as_large_as_the_topic_and_its_segments_take(
+    lab: Lab, most: int, segment: int
+) -> None:
+    def configured(topic: str) -> TopicConfig:
+        config = lab[1].topic_config(topic)
+        return replace(config, max_message_bytes=most, segment_bytes=segment)
+
+    assert log_of(lab[1], topic_config=configured).batch_bytes_max == 1_000
 
 
 async def test_a_batch_of_a_format_that_nobody_knows_cannot_be_loaded(lab: Lab) -> None:

@@ -4,11 +4,13 @@ import pytest
 
 from broker.core.groups.group_answers import (
     described,
+    group_operations,
     listed,
     listed_group,
     not_described,
     not_there,
 )
+from protocol.acls.model import AclOperation
 from protocol.errors import ErrorCode
 from tests.broker.core.groups.lab import GROUP, Lab
 
@@ -64,3 +66,18 @@ def test_groups_are_listed_by_state_and_type(
     for row in found:
         assert (row.group_id, row.protocol_type) == (GROUP, "consumer")
         assert (row.group_state, row.group_type) == ("Stable", "classic")
+
+
+def test_what_may_be_done_to_a_group_is_more_since_4_0() -> None:
+    def names(release: str | None) -> set[str]:
+        bits = group_operations(release)
+        return {each.name for each in AclOperation if each > 0 and bits >> each & 1}
+
+    assert names("3.9") == {"READ", "DELETE", "DESCRIBE"}
+    assert names("4.0") == names("3.9") | {"DESCRIBE_CONFIGS", "ALTER_CONFIGS"}
+
+
+def test_a_group_of_which_the_log_knows_no_protocol_is_told_as_one_of_none() -> None:
+    lab = Lab()
+    lab.id_for()
+    assert described(lab.group).protocol_type == listed_group(lab.group).protocol_type == ""

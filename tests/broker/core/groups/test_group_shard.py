@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+
 import pytest
 
 from broker.core.coordination import Decided, TransactionProducer
-from broker.core.groups.group_offsets import offset_key
+from broker.core.groups.consumer.consumer_heartbeats import Heartbeating
+from broker.core.groups.group_offsets import Committed, offset_key
 from broker.core.groups.group_shard import (
     LOOKED_AT_MAX,
     Commit,
@@ -18,13 +22,20 @@ from broker.core.metadata_image import MetadataImage
 from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError, Malformed
 from protocol.ids import BrokerId, TopicPartition
-from protocol.messages.group_records import GroupMetadataKey, GroupMetadataValue
+from protocol.messages.consumer_groups import ConsumerGroupHeartbeatRequest
+from protocol.messages.group_records import (
+    GroupMetadataKey,
+    GroupMetadataValue,
+    LegacyOffsetCommitKey,
+)
 from protocol.stored_records import encode_key, encode_versioned
 
 TP, OTHER = TopicPartition("orders", 0), TopicPartition("bills", 1)
 MINUTE_MS = 60_000
 WALL_MS = 1_700_000_000_000
 NONE = ErrorCode.NONE
+SESSION_MS = 45_000
+GROUP_KEY = encode_key(GroupMetadataKey(group="g"))
 EMPTY = GroupMetadataValue(
     protocol_type="consumer",
     generation=1,
@@ -51,6 +62,19 @@ def commit(
     committer = Committer(generation=words.pop("generation", -1), is_transactional=False)
     wanted = Commit("g", committer, offsets, producer=producer, **words)
     return shard.commit(1, wanted, 0, WALL_MS)
+
+
+def beat(shard: GroupShard, group_id: str) -> None:
+    """Have a member ``a`` in a group of the consumer protocol, in epoch 2."""
+    request = ConsumerGroupHeartbeatRequest(
+        group_id=group_id,
+        member_id="a",
+        member_epoch=0,
+        rebalance_timeout_ms=60_000,
+        subscribed_topic_names=["orders"],
+        topic_partitions=[],
+    )
+    shard.members.beat(1, Heartbeating(request, 1, "client", "/h", "uuid"), 0, WALL_MS)
 
 
 def answer(decided: Decided) -> object:
@@ -120,8 +144,9 @@ def test_who_says_it_is_in_a_generation_of_a_simple_group_is_refused():
 def test_a_group_that_has_offsets_has_no_member_that_could_be_in_a_generation():
     shard = shard_with()
     commit(shard, NewOffset(TP, 5))
-    with pytest.raises(KafkaError, match="UNKNOWN_MEMBER_ID"):
-        commit(shard, NewOffset(TP, 6), generation=1)
+    for generation in (0, 1):
+        with pytest.raises(KafkaError, match="UNKNOWN_MEMBER_ID"):
+            commit(shard, NewOffset(TP, 6), generation=generation)
     assert fetched(shard, TP) == [FetchedOffset(TP, 5)]
 
 
@@ -249,3 +274,127 @@ def test_groups_without_offsets_are_looked_at_in_several_steps_too():
     assert shard.next_due_ms() == 500
     shard.expire(500, WALL_MS)
     assert shard.next_due_ms() == 1_000
+
+
+# Looks for expired offsets.
+
+
+def looking(every_ms: int = 500) -> GroupShard:
+    """Return a shard that looks so often for offsets older than a minute."""
+    shard = shard_with(
+        offsets_retention_check_interval_ms=str(every_ms), offsets_retention_minutes="1"
+    )
+    shard.loaded(0, WALL_MS)
+    return shard
+
+
+def commit_to(shard: GroupShard, group_id: str, count: int = 1) -> None:
+    offsets = [NewOffset(TopicPartition("orders", number), 5) for number in range(count)]
+    committer = Committer(generation=-1, is_transactional=False)
+    shard.commit(1, Commit(group_id, committer, offsets), 0, WALL_MS)
+
+
+def test_a_group_ends_with_its_last_offset_where_nobody_is_in_it():
+    shard = looking()
+    shard.replay(GROUP_KEY, encode_versioned(EMPTY, 3))
+    commit(shard, NewOffset(TP, 5))
+    assert shard.expire(500, WALL_MS + MINUTE_MS - 1).records == []
+    gone = shard.expire(1_000, WALL_MS + MINUTE_MS).records
+    assert list(gone) == [(offset_key("g", TP), None), (GROUP_KEY, None)]
+    assert not shard.members.knows("g")
+
+
+def test_a_group_keeps_what_has_not_expired_and_so_is_there():
+    shard = looking()
+    shard.replay(GROUP_KEY, encode_versioned(replace(EMPTY, current_state_timestamp=-1), 3))
+    commit(shard, NewOffset(TP, 5, commit_ms=WALL_MS + 1), NewOffset(OTHER, 5))
+    gone = shard.expire(500, WALL_MS + MINUTE_MS).records
+    assert list(gone) == [(offset_key("g", OTHER), None)]
+    assert shard.members.knows("g")
+
+
+def test_one_look_goes_through_so_many_offsets_and_the_next_goes_on():
+    shard = looking()
+    for group_id in ("a", "b", "c"):
+        commit_to(shard, group_id, LOOKED_AT_MAX // 2 + 1)
+    sizes: list[int] = []
+    while (shard.next_due_ms() or 0) <= 500:
+        shard.expire(500, WALL_MS + MINUTE_MS)
+        sizes.append(len(list(shard.offsets.group_ids())))
+    assert sizes == [1, 0]
+    assert shard.next_due_ms() == 1_000
+
+
+def test_what_members_are_due_is_done_first_and_offsets_are_looked_for_after_it():
+    shard = looking(SESSION_MS)
+    commit_to(shard, "simple")
+    beat(shard, "modern")
+    assert shard.next_due_ms() == SESSION_MS
+    late_ms = WALL_MS + MINUTE_MS
+    assert len(shard.expire(SESSION_MS, late_ms).records) > 1
+    assert shard.offsets.has_offsets("simple")
+    assert shard.next_due_ms() == SESSION_MS
+    assert (offset_key("simple", TP), None) in shard.expire(SESSION_MS, late_ms).records
+
+
+def test_a_shard_is_due_when_a_member_or_a_look_is_whichever_is_first():
+    shard = looking(SESSION_MS + 1)
+    assert shard.next_due_ms() == SESSION_MS + 1
+    beat(shard, "modern")
+    assert shard.next_due_ms() == SESSION_MS
+    beat(early := looking(), "modern")
+    assert early.next_due_ms() == 500
+    unloaded = shard_with()
+    beat(unloaded, "modern")
+    assert unloaded.next_due_ms() == SESSION_MS
+
+
+# Offsets that members read.
+
+
+def test_offsets_of_topics_that_a_group_reads_are_not_deleted():
+    shard = shard_with()
+    beat(shard, "g")
+    decided = shard.delete_offsets(1, "g", [TP])
+    assert (decided.records, answer(decided)) == ([], [ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC])
+    shard.offsets.put("g", {TP: Committed(5, 0, "", 0), OTHER: Committed(6, 0, "", 0)})
+    decided = shard.delete_offsets(1, "g", [TP, OTHER])
+    assert list(decided.records) == [(offset_key("g", OTHER), None)]
+    assert answer(decided) == [ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC, NONE]
+    assert list(shard.offsets.committed("g")) == [TP]
+
+
+def test_members_fetch_in_their_epoch_alone_and_say_who_they_are():
+    shard = shard_with()
+    beat(shard, "g")
+    ask = partial(shard.fetch, 1, "g", [TP], require_stable=False)
+    assert answer(ask(member_id="a", member_epoch=2)) == [FetchedOffset(TP)]
+    assert answer(ask()) == [FetchedOffset(TP)]
+    for member_id, epoch, code in (("a", 1, "STALE_MEMBER_EPOCH"), ("b", 2, "UNKNOWN_MEMBER_ID")):
+        with pytest.raises(KafkaError, match=code):
+            ask(member_id=member_id, member_epoch=epoch)
+
+
+def test_offsets_of_kafka_0_8_are_loaded():
+    shard = shard_with()
+    key = encode_key(LegacyOffsetCommitKey(group="g", topic="orders", partition=0))
+    value = bytes.fromhex("0000000000000000000500026869 00000000000003e8")
+    shard.replay(key, value)
+    assert fetched(shard, TP) == [FetchedOffset(TP, 5, -1, "hi")]
+
+
+def test_only_what_is_pending_makes_an_offset_unstable_and_only_for_who_asks():
+    shard = shard_with()
+    commit(shard, NewOffset(TP, 5), NewOffset(OTHER, 6))
+    commit(shard, NewOffset(TP, 7), producer=TransactionProducer(9, 0))
+    unstable = FetchedOffset(TP, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+    assert fetched(shard, TP, OTHER, stable=True) == [unstable, FetchedOffset(OTHER, 6)]
+
+
+def test_a_commit_is_part_of_the_transaction_that_it_names():
+    producer = TransactionProducer(9, 3)
+    shard = shard_with()
+    assert commit(shard, NewOffset(TP, 5), producer=producer).producer == producer
+    assert commit(shard, NewOffset(TP, 5)).producer is None
+    shard.replay_end(9, is_commit=False)
+    assert fetched(shard, TP) == [FetchedOffset(TP, 5)]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-from broker.core.groups.assignors.assignment import AssignedPartitions, MemberSubscription
+from broker.core.groups.assignors.assignment import (
+    AssignedPartitions,
+    MemberSubscription,
+    SubscriptionType,
+)
 from protocol.ids import uuid_from_text, uuid_text
+from tests.golden.vectors import load_vectors
 
 
 def topic(number: int) -> bytes:
@@ -37,6 +42,29 @@ def members_of(case: Mapping[str, Any]) -> dict[str, MemberSubscription]:
         )
         for member_id, told in case["members"].items()
     }
+
+
+Assigns: TypeAlias = Callable[
+    [Mapping[str, MemberSubscription], Mapping[bytes, int]], Mapping[str, AssignedPartitions]
+]
+
+
+def assert_assigned_as_by_kafka(
+    name: str, subscriptions: SubscriptionType, assign: Assigns
+) -> None:
+    """Have all golden groups of one assignor and type assigned."""
+    cases = [
+        case
+        for case in load_vectors("assignments")
+        if (case["assignor"], case["type"]) == (name, subscriptions.name)
+    ]
+    assert len(cases) > 200
+    differing: list[int] = []
+    for place, case in enumerate(cases):
+        topics = {uuid_from_text(text): count for text, count in case["topics"].items()}
+        if as_told(assign(members_of(case), topics)) != case["assigned"]:
+            differing.append(place)
+    assert differing == []
 
 
 def as_told(assigned: Mapping[str, AssignedPartitions]) -> dict[str, dict[str, list[int]]]:

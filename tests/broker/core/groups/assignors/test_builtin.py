@@ -6,24 +6,16 @@ made of it.
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 
 from broker.core.groups.assignors.assignment import MemberSubscription, SubscriptionType
 from broker.core.groups.assignors.builtin import BUILTIN_ASSIGNORS
-from protocol.ids import uuid_from_text
-from tests.broker.core.groups.assignors.lab import as_told, groups, members_of, partitions_of
-from tests.golden.vectors import load_vectors
-
-CASES = load_vectors("assignments")
-
-
-def ours(case: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
-    topics = {uuid_from_text(text): count for text, count in case["topics"].items()}
-    assign = BUILTIN_ASSIGNORS[case["assignor"]]
-    return as_told(assign(members_of(case), topics, SubscriptionType[case["type"]]))
+from tests.broker.core.groups.assignors.lab import (
+    assert_assigned_as_by_kafka,
+    groups,
+    partitions_of,
+)
 
 
 @pytest.mark.parametrize("name", BUILTIN_ASSIGNORS)
@@ -31,12 +23,10 @@ def ours(case: dict[str, Any]) -> dict[str, dict[str, list[int]]]:
 def test_groups_are_assigned_what_apache_kafka_assigns(
     name: str, subscriptions: SubscriptionType
 ) -> None:
-    cases = [
-        case for case in CASES if (case["assignor"], case["type"]) == (name, subscriptions.name)
-    ]
-    assert len(cases) > 200
-    differing = [place for place, case in enumerate(cases) if ours(case) != case["assigned"]]
-    assert differing == []
+    assign = BUILTIN_ASSIGNORS[name]
+    assert_assigned_as_by_kafka(
+        name, subscriptions, lambda members, topics: assign(members, topics, subscriptions)
+    )
 
 
 def test_uniform_is_the_first_which_groups_take_where_no_member_names_one() -> None:

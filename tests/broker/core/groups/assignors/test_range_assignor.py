@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from broker.core.groups.assignors.range_assignor import assign
-from tests.broker.core.groups.assignors.lab import member, topic
+import pytest
+
+from broker.core.groups.assignors.assignment import PartitionAssignorError, SubscriptionType
+from broker.core.groups.assignors.range_assignor import NAME, assign
+from tests.broker.core.groups.assignors.lab import assert_assigned_as_by_kafka, member, topic
 
 TOPICS = {topic(2): 3, topic(3): 3}
 
@@ -40,3 +43,15 @@ def test_each_topic_is_shared_by_its_own_subscribers() -> None:
         "a": {topic(2): (0, 1)},
         "b": {topic(2): (2,), topic(3): (0, 1, 2)},
     }
+
+
+@pytest.mark.parametrize("subscriptions", SubscriptionType)
+def test_groups_are_assigned_what_apache_kafka_assigns(subscriptions: SubscriptionType) -> None:
+    assert_assigned_as_by_kafka(
+        NAME, subscriptions, lambda members, topics: assign(members, topics, subscriptions)
+    )
+
+
+def test_a_topic_that_does_not_exist_ends_the_assignment() -> None:
+    with pytest.raises(PartitionAssignorError):
+        assign({"a": member(4)}, TOPICS)

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from broker.core.groups.assignors.assignment import MemberSubscription
+from broker.core.groups.assignors.assignment import MemberSubscription, SubscriptionType
 from broker.core.groups.assignors.uniform_heterogeneous import assign
-from tests.broker.core.groups.assignors.lab import groups, having, member, partitions_of, topic
+from tests.broker.core.groups.assignors.lab import (
+    assert_assigned_as_by_kafka,
+    groups,
+    having,
+    member,
+    partitions_of,
+    topic,
+)
 
 Group = tuple[dict[str, MemberSubscription], dict[bytes, int]]
 
@@ -51,3 +58,7 @@ def test_a_member_loses_what_it_is_not_subscribed_to_any_more() -> None:
         "a": {topic(3): (0,)},
         "b": {topic(2): (0,)},
     }
+
+
+def test_groups_are_assigned_what_apache_kafka_assigns() -> None:
+    assert_assigned_as_by_kafka("uniform", SubscriptionType.HETEROGENEOUS, assign)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from broker.core.groups.assignors.assignment import MemberSubscription
+from broker.core.groups.assignors.assignment import MemberSubscription, SubscriptionType
 from broker.core.groups.assignors.uniform_homogeneous import assign
 from tests.broker.core.groups.assignors.lab import (
+    assert_assigned_as_by_kafka,
     groups,
     having,
     member,
@@ -58,3 +59,7 @@ def test_what_nobody_is_subscribed_to_any_more_is_given_up() -> None:
 
 def test_members_without_topics_are_assigned_nothing() -> None:
     assert assign({"a": member(), "b": member()}, {}) == {"a": {}, "b": {}}
+
+
+def test_groups_are_assigned_what_apache_kafka_assigns() -> None:
+    assert_assigned_as_by_kafka("uniform", SubscriptionType.HOMOGENEOUS, assign)

@@ -10,6 +10,7 @@ from tests.broker.core.groups.consumer.lab import (
     SESSION_MS,
     Lab,
     image_with,
+    rows,
     tell,
     tell_brokers,
 )
@@ -167,3 +168,97 @@ def test_the_last_one_who_leaves_leaves_an_empty_group_in_a_new_epoch() -> None:
     lab.ask("a", -1)
     assert (lab.group.state.value, epochs(lab)) == ("Empty", (3, 2))
     assert lab.members.get(GROUP) is lab.group
+
+
+def numbers(lab: Lab, since: int) -> list[int]:
+    return [number for number, _, _ in lab.written(since)]
+
+
+def test_only_targets_that_change_are_written() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.settle("a", "b")
+    since = len(lab.records)
+    lab.beat("c")
+    targets = [key.member_id for number, key, _ in lab.written(since) if number == 7]
+    assert targets == ["c"]
+
+
+def test_the_first_assignment_of_a_group_that_was_a_classic_one_is_not_waited_for() -> None:
+    lab = Lab(image_with(orders=2), group_consumer_assignment_interval_ms=1_000)
+    lab.stable_classic({"orders": [0, 1]})
+    lab.beat("a")
+    assert epochs(lab) == (2, 2)
+
+
+def test_a_second_assignment_without_an_interval_is_not_waited_for() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.beat("a")
+    lab.beat("b")
+    assert epochs(lab) == (3, 3)
+
+
+def test_a_regular_expression_is_forgotten_with_the_last_member_that_uses_it() -> None:
+    lab = Lab(image_with(orders=2))
+    for member_id in ("a", "b"):
+        lab.beat(member_id, subscribed_topic_regex="ord.*")
+    lab.beat("c")
+    since = len(lab.records)
+    lab.ask("a", -1)
+    assert 16 not in numbers(lab, since)
+    assert list(lab.group.regexes) == ["ord.*"]
+    since = len(lab.records)
+    lab.ask("b", -1)
+    assert numbers(lab, since) == [8, 7, 5, 16, 3]
+    assert lab.group.regexes == {}
+
+
+def test_who_leaves_begins_one_epoch_for_the_rest_and_has_no_timer_any_more() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.settle("a", "b")
+    epoch, due_ms = lab.group.epoch, lab.now_ms + SESSION_MS
+    lab.later(1)
+    lab.beat("b")
+    lab.ask("a", -1)
+    assert lab.group.epoch == epoch + 1
+    assert lab.members.next_due_ms() == due_ms + 1
+
+
+def test_what_releases_before_4_1_stored_is_removed_once_with_the_next_look() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.beat("a")
+    lab.group.has_partition_metadata_record = True
+    since = len(lab.records)
+    lab.beat("a")
+    assert numbers(lab, since) == []  # The metadata are those that were looked at.
+    tell(lab.image, "bills", 1)
+    lab.beat("a")
+    lab.beat("a")
+    assert numbers(lab, since) == [4]
+
+
+def test_who_is_refused_for_want_of_room_has_the_limit_that_it_had() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.settle("a")
+    lab.beat("b")
+    lab.ask("a", 2)
+    limit_ms = lab.now_ms + REBALANCE_MS
+    lab.later(1_000)
+    lab.batch_bytes_max = 80
+    lab.refused("a", 2, topic_partitions=rows({"orders": [0]}))
+    lab.batch_bytes_max = 1_000_000
+    while lab.now_ms < limit_ms:
+        assert list(lab.group.members) == ["a", "b"]
+        for member_id, epoch in (("a", 2), ("b", 3)):
+            lab.ask(member_id, epoch)
+        lab.later(1_000)
+    assert list(lab.group.members) == ["b"]
+
+
+def test_who_stays_where_it_is_writes_nothing() -> None:
+    lab = Lab(image_with(orders=2))
+    lab.settle("a")
+    lab.beat("b")
+    lab.ask("a", 2)
+    since = len(lab.records)
+    lab.ask("a", 2)
+    assert numbers(lab, since) == []

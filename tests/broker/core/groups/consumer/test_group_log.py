@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from broker.core.groups.consumer.consumer_group import ConsumerGroup, ConsumerGroupState
@@ -138,3 +139,29 @@ def test_what_releases_before_4_1_stored_of_topics_is_removed_with_the_next_look
     assert lab.written(since) == [(4, key, None)]
     lab.restart()
     assert not lab.group.has_partition_metadata_record
+
+
+def test_what_regular_expressions_found_is_loaded_and_forgotten_with_them() -> None:
+    lab = Lab()
+    lab.beat("a", subscribed_topic_regex="ord.*")
+    before = everything(lab.group)
+    lab.restart()
+    assert everything(lab.group) == before
+    assert lab.group.regexes["ord.*"].topics == {"orders"}
+    assert lab.group.regexes["ord.*"].timestamp_ms == WALL_MS
+    lab.beat("a", subscribed_topic_regex="")
+    lab.restart()
+    assert lab.group.regexes == {}
+
+
+def test_a_tombstone_of_what_a_member_has_leaves_the_member_with_nothing() -> None:
+    lab = Lab()
+    lab.beat("a")
+    key = messages.ConsumerGroupCurrentMemberAssignmentKey(group_id=GROUP, member_id="a")
+    groups: Groups = {GROUP: lab.group}
+    apply(groups, Change(key, None))
+    member = lab.group.members["a"]
+    assert (member.epoch, member.assigned, member.topics) == (-1, {}, {"orders"})
+    assert not lab.group.is_owned(ORDERS, 0)
+    apply(groups, Change(replace(key, member_id="b"), None))
+    assert list(lab.group.members) == ["a"]
