@@ -216,7 +216,7 @@ class HostedLog(Generic[PositionsT_co]):
         Raises:
             LogDirFailed: at once or in the future.
         """
-        self._generation += 1
+        self.end()
         files, entries = self.files, self.positions.truncated(offset)
         found: list[ProducerStates] = []
 
@@ -238,7 +238,7 @@ class HostedLog(Generic[PositionsT_co]):
         Raises:
             LogDirFailed: at once or in the future.
         """
-        self._generation += 1
+        self.end()
         files, entries = self.files, self.positions.restarted_at(offset)
 
         def empty() -> None:
@@ -271,7 +271,7 @@ class HostedLog(Generic[PositionsT_co]):
 
     def become(self, promoted: HostedLog[LogPositions]) -> None:
         """Go on with the files of a promoted log, which ends where this one does."""
-        self._generation += 1
+        self.end()
         self.files, self.dir = promoted.files, promoted.dir
         self.topic_id = promoted.topic_id
 

@@ -174,3 +174,17 @@ async def test_after_the_end_no_channel_opens() -> None:
         made.channels.send(1, 1, UpdateMetadataRequest())
         assert made.channels.queued_count_max == 0
         assert made.connected == []
+
+
+async def test_silence_and_its_end_are_said_once(caplog: pytest.LogCaptureFixture) -> None:
+    client = FakeClient(refusals=2)
+    client.may_answer.set()
+    with caplog.at_level("INFO", "controller.channels"):
+        async with desk(client) as made:
+            made.channels.open(1, 7, "host", 9092)
+            for sequence in (1, 2):
+                made.channels.send(1, sequence, UpdateMetadataRequest())
+            await made.until(2)
+    silent, again = caplog.messages
+    assert silent.startswith("broker 1 does not answer")
+    assert again == "broker 1 answers again"

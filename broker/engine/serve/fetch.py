@@ -25,7 +25,7 @@ from broker.engine.serve.reading import Reading
 from broker.engine.state import EngineState
 from broker.engine.types import EpochEndOffset, FetchParams, FetchPart, FetchResult
 from protocol.configs.broker import RACK_AWARE_SELECTOR
-from protocol.errors import ErrorCode, KafkaError, Malformed
+from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_OFFSET, ZERO_UUID, BrokerId
 from protocol.transport.turns import Turns
 
@@ -301,9 +301,7 @@ class Fetches:
                 reading.give(index, reading.results[index], found, max_bytes=max_bytes)
             except LogDirFailed:
                 reading.results[index] = reading.refuse(ErrorCode.KAFKA_STORAGE_ERROR)
-            except Malformed:  # What its disk gave is no batch; Kafka: CorruptRecordException.
-                reading.results[index] = reading.refuse(ErrorCode.CORRUPT_MESSAGE)
-            except KafkaError as error:
+            except KafkaError as error:  # CORRUPT_MESSAGE: what its disk gave is no batch.
                 reading.results[index] = reading.refuse(error.code)
 
     # Waiting.

@@ -28,6 +28,7 @@ from broker.engine.log.cleaning import Cleaner, _Target
 from broker.engine.log.deletions import Deletions
 from broker.engine.log.log_start_writes import LogStartWrites
 from broker.engine.log.retention import Retention
+from broker.engine.move.moves import Moves
 from broker.engine.move.moving import MovingLog
 from broker.engine.replica import Replica
 from broker.engine.serve.record_deletion import RecordDeletions
@@ -209,6 +210,19 @@ def rename(
         return None
     known = offsets.get(log.log_dir, tp)
     return None if known is None else f"{name} in {log.log_dir}: {tp} is compacted up to {known}"
+
+
+@of_method(Moves, "remove_nobodys")
+def remove_nobodys(moves: Moves) -> Generator[None, None, Broken]:
+    """Of what is no replica here no future log is left, but on a log dir that has failed."""
+    yield
+    state = moves.state
+    left = [
+        str(tp)
+        for tp, log in state.orphan_future_logs.items()
+        if log.dir.is_online and not state.metadata.is_replica(tp, state.broker_id)
+    ]
+    return f"{left} are no replicas here, and have future logs" if left else None
 
 
 @of_method(Failures, "on_log_dir_failed")

@@ -107,7 +107,9 @@ def read(
 
 @of_method(IsrReporter, "propose")
 def propose(reporter: IsrReporter, replica: LedReplica) -> Generator[None, None, Broken]:
-    """What is proposed is told to the controller."""
+    """What is proposed, and nothing else, is told to the controller."""
+    if replica.partition.isr.proposed is None:
+        return f"{replica.tp} proposes nothing"
     yield
     key = (replica.topic_id, replica.tp.partition)
     is_told = reporter._wanted.get(key) is replica and reporter._wake.is_set()  # noqa: SLF001

@@ -81,6 +81,27 @@ async def test_a_raised_high_watermark_settles_what_it_reaches(alone: Lab) -> No
     assert (reached.codes, waits.codes) == ([ErrorCode.NONE], [None])
 
 
+async def test_a_log_start_is_told_on_once_it_is_written_down_and_not_for_an_older_one(
+    alone: Lab,
+) -> None:
+    await alone.create(replicas=[1])
+    replica = alone[1].replica()
+    told = replica.tell_log_start = Calls()
+    older, newer, failed = (asyncio.get_running_loop().create_future() for _ in range(3))
+    replica.log_start_rose(0, older)
+    replica.log_start_rose(0, newer)
+    older.set_result(True)
+    await asyncio.sleep(0)
+    assert (told.count, replica.kept_log_start, replica.log_start_write) == (0, 0, newer)
+    newer.set_result(True)
+    await asyncio.sleep(0)
+    assert (told.count, replica.log_start_write) == (1, None)
+    replica.log_start_rose(0, failed)
+    failed.set_result(False)
+    await asyncio.sleep(0)
+    assert (told.count, replica.log_start_write) == (1, failed)
+
+
 async def test_it_says_where_its_logs_are(alone: Lab) -> None:
     await alone.create(replicas=[1])
     replica = alone[1].replica()

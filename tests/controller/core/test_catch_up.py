@@ -279,6 +279,14 @@ def test_a_topic_that_was_made_anew_since_is_forgotten_and_not_deleted() -> None
     assert cluster.take() == {}
 
 
+def test_who_knows_no_topic_ids_says_nothing_of_whose_name_it_is() -> None:
+    """A log of before KIP-516 has none."""
+    cluster = cluster_of()
+    nameless = ReportedTopic(name="orders", topic_id=bytes(16), replicas=[led(1, (4, 7), (1, 2))])
+    learned(cluster, {1: JournalReport(journal_id=JOURNAL, topics=[nameless])})
+    assert "orders" in cluster.state.topics
+
+
 def test_topics_made_since_are_said_and_left_alone() -> None:
     cluster = cluster_of()
     step = step_of(cluster)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from controller.core.phases import PartitionPhase, ReplicaPhase
-from controller.core.run_state import DELETED_TOPICS_KEPT_MAX, RunState
+from controller.core.run_state import DELETED_TOPICS_KEPT_MAX, NOT_SENT, RunState
 from tests.controller.core.cluster import tp
 
 T0 = tp("t-0")
@@ -38,6 +38,22 @@ def test_a_replica_that_is_gone_leaves_nothing_behind() -> None:
     run.set_replica_phase(T0, 2, ReplicaPhase.NON_EXISTENT)
 
     assert run.replica_phases == {}
+
+
+def test_what_a_broker_answered_up_to_is_heard_and_what_was_not_sent_is_not() -> None:
+    run = RunState()
+    run.unheard_configs[1] = {"a": NOT_SENT, "b": 3, "c": 4, "d": 5}
+    run.note_heard(1, 4)
+    run.note_heard(2, 9)
+    assert run.unheard_configs == {1: {"a": NOT_SENT, "d": 5}}
+
+
+def test_an_answer_of_before_a_return_is_known_as_such() -> None:
+    run = RunState()
+    run.asked_before_return[1] = 4
+    asked = [run.was_asked_before_return(1, sequence) for sequence in (3, 4, 5)]
+    assert asked == [True, True, False]
+    assert not run.was_asked_before_return(2, 1)
 
 
 def test_only_the_last_deleted_topics_are_kept() -> None:

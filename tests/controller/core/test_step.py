@@ -161,3 +161,9 @@ def test_a_leaving_broker_that_answers_nothing_waits_for_a_session_at_most() -> 
         cluster.advance(HEARTBEAT_MS)
 
     assert cluster.answers[token].error_code == ErrorCode.NONE
+
+
+def test_a_row_that_tells_when_brokers_were_told_counts_nothing() -> None:
+    begun = step()
+    begun.report_when_told("f", FailoverStep.BROKERS_TOLD)
+    assert begun.effects == [Report("f", FailoverStep.BROKERS_TOLD, -1, -1, "")]

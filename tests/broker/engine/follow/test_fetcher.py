@@ -342,3 +342,18 @@ async def test_a_fetcher_with_nothing_but_throttled_partitions_asks_nothing(loop
     assert len(loops.leader.fetches) == 1
     await asyncio.sleep(0.2)
     assert len(loops.leader.fetches) == 2
+
+
+async def test_a_partition_whose_log_dir_is_lost_shortens_no_polls_of_the_others(
+    loops: Loops,
+) -> None:
+    lost, good = FakeReplica(0), FakeReplica(1)
+    for replica in (lost, good):
+        loops.fetcher.follow(replica, 0)
+    await asyncio.sleep(0.0015)
+    lost.error = LogDirFailed("/b", "append", OSError("broken"))
+    loops.leader.script = [answer(0, records=b"x")]
+    await asyncio.sleep(3)
+    later = [request for _, request in loops.leader.fetches[2:]]
+    assert [request.max_wait_ms for request in later] == [500] * len(later)
+    assert len(later) > 2

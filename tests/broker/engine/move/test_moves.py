@@ -131,7 +131,7 @@ async def test_a_move_that_is_cancelled_before_its_log_is_made_leaves_no_wish(al
 @pytest.mark.scenario(103)
 async def test_of_two_paths_for_one_partition_the_last_one_counts(alone: Lab) -> None:
     node = stopped(await filled(alone))
-    wishes = [(ORDERS, node.paths[1]), (ORDERS, node.paths[2])]
+    wishes = [(ORDERS, path) for path in node.paths[1:]]
     assert await node.engine.moves.alter(wishes) == {ORDERS: NONE}
     assert await node.dir_of(is_future=True) == node.paths[2]
 
@@ -208,11 +208,18 @@ async def test_a_deleted_topic_takes_both_logs_along(alone: Lab) -> None:
     node = stopped(await filled(alone))
     await begin(node, node.paths[1])
     assert await alone.stop_replica(1, ORDERS, delete=True) == NONE
-    for path in node.paths[:2]:
-        (left,) = names(node, path)
-        assert left.endswith("-delete")
+    left = [name.endswith("-delete") for path in node.paths[:2] for name in names(node, path)]
+    assert left == [True, True]
     assert node.engine.gauges().move_count == 0
     assert node.state.cleaning_pauses.count(ORDERS) == 0
+
+
+async def test_a_future_log_of_no_replica_here_goes_once_metadata_tells_so(alone: Lab) -> None:
+    await begin(stopped(await filled(alone)), alone[1].paths[1])
+    del alone.led[ORDERS]
+    node = await alone.restart(1)
+    await asyncio.sleep(0.1)
+    assert [name.endswith("-delete") for name in names(node, node.paths[1])] == [True]
 
 
 @pytest.mark.scenario(146, 149)

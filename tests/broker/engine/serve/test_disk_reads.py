@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
 from broker.engine.types import FetchParams
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from tests.broker.engine.fetched import now_s, part
+from tests.broker.engine.fetched import now_s, part, wrote
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.transactions import aborted_of, end, read, three_transactions, write
@@ -96,3 +97,21 @@ async def test_committed_readers_see_the_same_from_disk_as_from_memory(alone: La
     from_disk = await read(alone[1])
     assert offsets_of(from_disk) == offsets_of(from_memory)
     assert from_disk.aborted == from_memory.aborted
+
+
+@pytest.mark.parametrize(("after_s", "kept"), [(1, range(2, 18)), (11, ())])
+async def test_late_reads_are_kept_for_a_while_and_of_many_only_the_newest(
+    alone: Lab, after_s: int, kept: Sequence[int]
+) -> None:
+    await wrote(alone, *map(str, range(18)))
+    alone[1].state.tails.drop_older_than(1 << 62)
+    worker = alone[1].workers[await alone[1].dir_of() or ""]
+    worker.delay_s = 0.6
+    fetches = [alone.begin(alone[1].fetch(offset)) for offset in range(18)]
+    await asyncio.sleep(0.1)
+    worker.delay_s = 0
+    await asyncio.sleep(after_s)
+    assert [offsets_of(await fetch) for fetch in fetches] == [[]] * 18
+    worker.hangs = True
+    served = [offset for offset in range(18) if offsets_of(await alone[1].fetch(offset))]
+    assert served == list(kept)

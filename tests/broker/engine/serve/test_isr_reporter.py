@@ -251,3 +251,16 @@ async def test_each_refusal_of_a_change_is_counted_and_a_request_that_fails_whol
     await asyncio.sleep(0.3)
     assert len(running.controller.requests) == 3
     assert running.counters.failed_isr_updates.value == 2
+
+
+async def test_a_controller_that_does_not_answer_is_said_once(
+    running: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    led = Led()
+    running.controller.top = [ConnectionError("cut off"), ConnectionError("cut off"), 0]
+    with caplog.at_level("INFO", "broker.engine.serve.isr_reporter"):
+        led.propose()
+        running.reporter.propose(led)
+        await asyncio.sleep(10)
+    assert len(running.controller.requests) == 3
+    assert [text for text in caplog.messages if "cut off" in text] == caplog.messages[:1]

@@ -35,8 +35,10 @@ from jbodlab.worlds.scenario_files import load_plan
 from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
+from tests.broker.engine.lab import Lab
 from tests.broker.storage.builders import ORDERS, filled_log
 from tests.simulation.contracts.broker.test_engine import is_well, told_by
+from tests.simulation.contracts.broker.test_fetch_waits import told
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 DELETES: Final = "move-keeps-deleted-records-deleted"
@@ -368,3 +370,16 @@ def test_a_leader_hears_of_a_log_start_that_is_written_down(named: str) -> None:
     rule = "Replica._on_log_start_written"
     told = told_of(NONE, rule, lambda: replica._on_log_start_written(written))
     assert bool(told) is (named == "_ready")
+
+
+async def forgets_a_replica_that_moves(lab: Lab) -> None:
+    lab[1].set_move_limit(1)
+    lab[1].state.quotas.moves.record(1 << 40, lab[1].state.now_ms())
+    await lab[1].engine.moves.alter([(ORDERS, lab[1].paths[1])])
+    del lab.led[ORDERS]
+    await lab.restart(1)
+
+
+def test_a_future_log_that_stays_of_what_is_no_replica_is_told() -> None:
+    assert not told(None, "Moves.remove_nobodys", forgets_a_replica_that_moves)
+    assert told(NONE, "Moves.remove_nobodys", forgets_a_replica_that_moves)

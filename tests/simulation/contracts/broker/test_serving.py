@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -108,6 +109,20 @@ def test_an_answer_of_an_earlier_epoch_and_one_that_is_not_taken_are_told() -> N
     assert not taken(3, None)
     assert taken(3, takes_whatever_comes)
     assert taken(4, answers(True))
+
+
+def propose_by(reporter: IsrReporter, replica: Any) -> None:
+    reporter.propose(replica)
+
+
+def test_what_nobody_proposes_is_not_to_be_told() -> None:
+    reporter: Any = IsrReporter(SimpleNamespace())  # pyright: ignore[reportArgumentType]
+    isr = IsrState((BrokerId(1),), 3)
+    for isr_now, is_told in ((isr, True), (isr.expand(BrokerId(2)), False)):
+        partition = SimpleNamespace(isr=isr_now)
+        replica = SimpleNamespace(tp=TP, topic_id=bytes(16), partition=partition)
+        found = told_of(None, "IsrReporter.propose", partial(propose_by, reporter, replica))
+        assert bool(found) is is_told
 
 
 @pytest.mark.parametrize(
