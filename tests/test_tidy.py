@@ -55,8 +55,6 @@ SHOWN_ELSEWHERE = {
     "protocol/zookeeper_client/port.py": "a door without code",
     "protocol/zookeeper/operations.py": "values without code",
     "controller/core/store.py": "doors without code",
-    "controller/core/config_records.py": "shown by test_alter_configs.py and test_registrations.py",
-    "controller/core/znode_writes.py": "shown by tests/controller/zookeeper/test_store.py",
     "controller/zookeeper/reading.py": "shown by tests/controller/zookeeper/test_store.py",
     "controller/zookeeper/term.py": "values without code",
     "simulation/cluster_instance.py": "a door without code",
