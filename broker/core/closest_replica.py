@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Final
 
 from broker.core.partition import Partition
-from protocol.ids import BrokerId
 
 NO_PREFERENCE: Final = -1
 """Read from the leader."""
@@ -38,4 +37,4 @@ def closest_replica(
         and follower.log_start_offset <= fetch_offset <= follower.log_end_offset
         and rack_of(replica_id) == client_rack
     ]
-    return max(candidates, default=(0, 0, BrokerId(NO_PREFERENCE)))[2]
+    return max(candidates)[2] if candidates else NO_PREFERENCE

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from protocol.configs.topic import TopicConfig
+from protocol.ids import NO_TIMESTAMP
 
 COMPACT: Final = "compact"
 _RELATIVE_OFFSET_MAX: Final = 2**31 - 1
@@ -49,9 +50,9 @@ class SegmentFacts(NamedTuple):
 
     base_offset: int
     size_bytes: int
-    first_timestamp: int = -1
+    first_timestamp: int = NO_TIMESTAMP
     """The largest of the first batch; -1 without one, or when no rule asks for it."""
-    largest_timestamp: int = -1
+    largest_timestamp: int = NO_TIMESTAMP
     """The same holds."""
     offset_index_bytes: int = 0
     time_index_bytes: int = 0

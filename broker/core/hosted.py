@@ -323,15 +323,15 @@ class HostedPartitions(Generic[P, L]):
         offline and is refused.
         """
         failed = self.affected_by(log_dir)
-        ended = [self._online[tp] for tp in failed.current]
-        for tp, partition in zip(failed.current, ended, strict=True):
+        ended = {tp: self._online[tp] for tp in failed.current}
+        for tp, partition in ended.items():
             self.put_offline(tp, partition.topic_id, log_dir)
         for tp in failed.idle:
             del self._idle[tp]
         for tp, offline in list(self._offline.items()):
             if offline.log_dir == log_dir:
                 self._offline[tp] = OfflineReplica(offline.topic_id, log_dir)
-        return failed, ended
+        return failed, list(ended.values())
 
     def awaited(self, log_dir: str) -> tuple[TopicPartition, ...]:
         """Return the partitions that are lost and have not been made anew in ``log_dir`` yet."""

@@ -183,9 +183,9 @@ class LogDirStates:
         self._set_cordoned(paths)
 
     def _set_cordoned(self, paths: Sequence[str]) -> None:
-        before = [self.state_of(path) for path in self._configured]
+        before = {path: self.state_of(path) for path in self._configured}
         self._cordoned = frozenset(paths)
-        for path, state in zip(self._configured, before, strict=True):
+        for path, state in before.items():
             if self.state_of(path) is not state:
                 self._witness(state, self.state_of(path))
 

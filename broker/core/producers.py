@@ -26,7 +26,7 @@ from broker.core.verification import (
     not_verified,
 )
 from protocol.errors import ErrorCode, KafkaError
-from protocol.ids import NO_OFFSET, NO_SEQUENCE
+from protocol.ids import NO_OFFSET, NO_SEQUENCE, NO_TIMESTAMP
 from protocol.ports import Buffer
 from protocol.records.batch import BatchHeader
 
@@ -191,7 +191,7 @@ class ProducerStates:
         base_offset: int,
         *,
         timestamp: int | None = None,
-        now_ms: int = -1,
+        now_ms: int = NO_TIMESTAMP,
     ) -> None:
         """Note a data batch that gets ``base_offset``; a leader must ``check`` it before.
 
@@ -223,7 +223,7 @@ class ProducerStates:
             self._verifications.data_written(producer_id)
 
     def end_transaction(
-        self, marker: EndMarker, offset: int, *, timestamp: int, now_ms: int = -1
+        self, marker: EndMarker, offset: int, *, timestamp: int, now_ms: int = NO_TIMESTAMP
     ) -> EndedTransaction | None:
         """Note a marker that gets ``offset``; a leader must ``check_marker`` it before.
 
@@ -249,7 +249,7 @@ class ProducerStates:
         )
 
     def note(
-        self, header: BatchHeader, buffer: Buffer, position: int, *, now_ms: int = -1
+        self, header: BatchHeader, buffer: Buffer, position: int, *, now_ms: int = NO_TIMESTAMP
     ) -> EndedTransaction | None:
         """Note a batch with a producer id that has its offset: replicated, or found on disk.
 

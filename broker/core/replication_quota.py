@@ -98,7 +98,7 @@ class ReplicationQuota:
         if size_bytes > 0:
             self._paid_until_ms = self._paid_at_ms(now_ms) + cost_ms
             self._recorded_ms = now_ms
-        elif size_bytes < 0:
+        else:
             self._paid_until_ms += cost_ms
 
     def is_exceeded(self, now_ms: int) -> bool:

@@ -209,12 +209,11 @@ def _topic_with_codes(item: Any, code: ErrorCode, is_chosen: IsChosen, topic: st
     partitions: Sequence[Any] = (getattr(item, rows) or ()) if rows else ()
     if _code_field(item.__class__) and is_chosen(Part(topic, NO_PARTITION)):
         return _with_code(dataclasses.replace(item, **({rows: []} if rows else {})), code)
-    met = [is_chosen(Part(topic, _index(each))) for each in partitions]
     if not rows or not partitions or not _code_field(partitions[0].__class__):
         return item
     failed = [
-        _with_code(each, code) if is_met else each
-        for each, is_met in zip(partitions, met, strict=True)
+        _with_code(each, code) if is_chosen(Part(topic, _index(each))) else each
+        for each in partitions
     ]
     return dataclasses.replace(item, **{rows: failed})
 

@@ -41,7 +41,8 @@ class SampledRate:
 
         A rate O over a window W falls to T when it is measured over W + X: X = (O - T) / T * W.
         """
-        self._expire(now_ms)
+        if self.is_over(now_ms):
+            return 0
         window_ms = self._window_ms(now_ms)
         rate = sum(total for _, total, _ in self._samples) * 1000 / window_ms
         if rate <= limit:
@@ -61,6 +62,6 @@ class SampledRate:
     def _window_ms(self, now_ms: int) -> float:
         """Return what is measured over: at least all samples but one, as if they had been empty."""
         samples, sample_ms = self._sampling
-        elapsed_ms = now_ms - self._samples[0][0] if self._samples else 0
+        elapsed_ms = now_ms - self._samples[0][0]
         missing = max(samples - 1 - elapsed_ms // sample_ms, 0)
         return max(elapsed_ms + missing * sample_ms, sample_ms)

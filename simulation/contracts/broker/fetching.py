@@ -207,7 +207,8 @@ def record(quota: ReplicationQuota, size_bytes: int, now_ms: int) -> Generator[N
     after = quota.room_bytes(now_ms)
     if not quota.is_limited or size_bytes <= 0:
         return None
-    window = quota.limit_bytes_per_second * 11 + 1
+    window_ms = quota._window_ms  # noqa: SLF001 -- nothing public has it
+    window = quota.limit_bytes_per_second * window_ms // 1000 + 1
     if after > max(room - size_bytes, -window) + 1:
         return f"{size_bytes} bytes leave {after} of {room} to transfer"
     return None
