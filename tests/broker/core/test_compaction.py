@@ -158,3 +158,42 @@ def test_the_rules_come_from_the_topic() -> None:
     rules = CompactionRules.of(config)
     assert (rules.min_cleanable_dirty_ratio, rules.segment_bytes) == (0.1, 1000)
     assert rules.delete_retention_ms == 86_400_000
+
+
+def test_only_a_lag_protects_segments_and_up_to_its_end() -> None:
+    logs = [
+        *segments(0, largest_timestamp=NOW_MS - 1000),
+        *segments(10, largest_timestamp=NOW_MS - 999),
+        *segments(20),
+    ]
+    for lag_ms, uncleanable in ((0, 20), (1000, 10)):
+        rules = dataclasses.replace(RULES, min_compaction_lag_ms=lag_ms)
+        assert measured(None, rules=rules, logs=logs).uncleanable_offset == uncleanable
+    rules = dataclasses.replace(RULES, min_compaction_lag_ms=1)
+    assert measured(None, rules=rules, logs=segments(0, 20)).uncleanable_offset == 20
+
+
+def test_times_from_1_on_make_a_pass_due_and_not_at_the_lag_itself() -> None:
+    for first_ms, overdue_ms in ((0, 0), (1, NOW_MS - 1001), (NOW_MS - 1000, 0), (NOW_MS, 0)):
+        logs = [*segments(0, first_timestamp=first_ms), *segments(10)]
+        rules = dataclasses.replace(RULES, max_compaction_lag_ms=1000)
+        assert measured(None, rules=rules, logs=logs).overdue_ms == overdue_ms
+
+
+def test_a_pass_is_due_above_the_ratio_and_a_millisecond_behind_the_lag() -> None:
+    half = measured(20)
+    assert half.ratio == 0.5
+    assert not half.is_due(dataclasses.replace(RULES, min_cleanable_dirty_ratio=0.5))
+    never = dataclasses.replace(RULES, min_cleanable_dirty_ratio=1)
+    assert half._replace(overdue_ms=1).is_due(never)
+    assert not half._replace(overdue_ms=0).is_due(never)
+    assert half._replace(overdue_ms=1, cleanable_bytes=1).is_due(never)
+    assert not half._replace(overdue_ms=1, cleanable_bytes=0).is_due(never)
+
+
+def test_a_group_is_as_large_as_a_segment_and_reaches_as_far_as_its_offsets() -> None:
+    for segment_bytes, counts in ((200, [2, 1]), (199, [1, 1, 1]), (300, [3])):
+        rules = dataclasses.replace(RULES, segment_bytes=segment_bytes)
+        assert [len(one) for one in group_segments(segments(0, 10, 20), rules, 30)] == counts
+    for bound, count in ((2**31, 1), (2**31 + 1, 2)):
+        assert len(group_segments(segments(0, 10), RULES, bound)) == count

@@ -25,7 +25,13 @@ def kept(tokens: DelegationTokens, token_id: str = "t") -> tuple[DelegationToken
 
 @pytest.mark.parametrize(
     ("asked_ms", "max_ms", "expiry_ms"),
-    [(-1, LIFETIME_MS, EXPIRY_MS), (500, 500, 500), (9_999, LIFETIME_MS, EXPIRY_MS)],
+    [
+        (-1, LIFETIME_MS, EXPIRY_MS),
+        (0, LIFETIME_MS, EXPIRY_MS),
+        (1, 1, 1),
+        (500, 500, 500),
+        (9_999, LIFETIME_MS, EXPIRY_MS),
+    ],
 )
 def test_a_token_lives_as_long_as_asked_but_not_longer_than_configured(
     asked_ms: int, max_ms: int, expiry_ms: int
@@ -133,3 +139,53 @@ def test_a_credential_is_there_until_the_token_is_over_or_gone() -> None:
     with pytest.raises(KafkaError):
         tokens.renewed(hmac, ALICE, -1, NOW_MS)
     assert tokens.described(ALICE, None, lambda _token: False) == [other]
+
+
+def test_a_renewal_takes_the_configured_period_unless_a_shorter_one_is_asked_for() -> None:
+    tokens = made()
+    _, hmac = kept(tokens)
+    for period_ms, taken_ms in ((0, EXPIRY_MS), (1, 1), (EXPIRY_MS + 1, EXPIRY_MS)):
+        assert tokens.renewed(hmac, ALICE, period_ms, NOW_MS).expiry_ms == NOW_MS + taken_ms
+
+
+def test_an_expiry_of_0_is_now_and_none_is_later_than_the_lifetime() -> None:
+    tokens = made()
+    token, hmac = kept(tokens)
+    for period_ms, end_ms in ((0, NOW_MS), (LIFETIME_MS + 5, token.max_ms)):
+        ended, goes = tokens.expired(hmac, ALICE, period_ms, NOW_MS)
+        assert (ended.expiry_ms, goes) == (end_ms, False)
+
+
+def test_a_credential_lives_a_millisecond_at_the_end_of_its_token() -> None:
+    tokens = made()
+    token, _ = kept(tokens)
+    for now_ms, lifetime_ms in ((token.expiry_ms - 5, 5), (token.expiry_ms, 1)):
+        found = tokens.credential("SCRAM-SHA-256", "t", now_ms)
+        assert found is not None
+        assert found.lifetime_ms == lifetime_ms
+    tokens.keep(token._replace(max_ms=NOW_MS + 3))
+    found = tokens.credential("SCRAM-SHA-256", "t", NOW_MS)
+    assert found is not None
+    assert found.lifetime_ms == 3
+
+
+def test_a_token_that_is_gone_leaves_neither_its_hmac_nor_its_credential() -> None:
+    tokens = made()
+    token, hmac = kept(tokens)
+    other, _ = kept(tokens, "u")
+    first = tokens.credential("SCRAM-SHA-256", "t", NOW_MS)
+    second = tokens.credential("SCRAM-SHA-256", "u", NOW_MS)
+    assert first is not None
+    assert second is not None
+    tokens.forget("t")
+    tokens.forget("t")
+    with pytest.raises(KafkaError, match="DELEGATION_TOKEN_NOT_FOUND"):
+        tokens.renewed(hmac, ALICE, -1, NOW_MS)
+    tokens.keep(token)
+    anew = tokens.credential("SCRAM-SHA-256", "t", NOW_MS)
+    still = tokens.credential("SCRAM-SHA-256", "u", NOW_MS)
+    assert anew is not None
+    assert still is not None
+    assert anew.credential is not first.credential
+    assert still.credential is second.credential
+    assert tokens.described(ALICE, None, lambda _token: False) == [other, token]

@@ -121,7 +121,7 @@ def test_an_incremental_fetch_is_about_all_partitions_and_tells_only_news() -> N
     [
         Result(high_watermark=1),
         Result(log_start_offset=1),
-        Result(records_size_bytes=10),
+        Result(records_size_bytes=1),
         Result(preferred_read_replica=2),
         Result(diverging_epoch=(1, 2)),
         Result(error_code=ErrorCode.KAFKA_STORAGE_ERROR),
@@ -170,7 +170,7 @@ def test_a_client_under_another_leader_epoch_is_told_again_what_it_may_have_drop
 def test_a_partition_that_had_records_is_read_last_next_time() -> None:
     sessions: FetchSessions[Part] = FetchSessions()
     session_id = make(sessions, part(0), part(1), part(2))
-    full = Result(records_size_bytes=10)
+    full = Result(records_size_bytes=1)
     assert told(go_on(sessions, session_id, 1), [full, Result(), Result()]) == [0]
     order = [asked.tp.partition for asked in go_on(sessions, session_id, 2).parts]
     assert order == [1, 2, 0]
@@ -353,3 +353,13 @@ def test_the_client_always_knows_the_state_of_its_partitions(
         for asked, result in context.answer(results)[1]:
             known[asked.tp.partition] = result
         assert known == {at: state[at] for at in wanted}
+
+
+@pytest.mark.parametrize("epoch", [FULL_EPOCH, FINAL_EPOCH, 1])
+def test_an_answer_that_lacks_a_partition_is_a_bug(epoch: int) -> None:
+    sessions: FetchSessions[Part] = FetchSessions()
+    session_id = make(sessions, part(0), part(1)) if epoch == 1 else 0
+    named = [] if epoch == 1 else [part(0), part(1)]
+    context = sessions.open(head(session_id, epoch), named, now_ms=0)
+    with pytest.raises(ValueError, match="shorter"):
+        list(context.answer([Result()])[1])

@@ -309,3 +309,41 @@ def test_movers_are_numbered_as_apache_kafka_numbers_its_threads() -> None:
 @given(st.text("abcdefghij-._0123456789", min_size=1, max_size=249), st.integers(0, 10**6))
 def test_every_partition_has_a_mover(topic: str, partition: int) -> None:
     assert 0 <= mover_index(TopicPartition(topic, partition), 3) < 3
+
+
+def test_each_event_of_a_move_has_a_witness_with_where_it_stood() -> None:
+    seen: list[tuple[object, object]] = []
+
+    def witness(state: object, event: object) -> None:
+        seen.append((state, event))
+
+    driven = move()
+    driven.witness = witness
+    driven.on(MoveEvent.TRUNCATED)
+    driven.on(MoveEvent.CANCEL)
+    assert seen == [
+        (MoveState.TRUNCATING, MoveEvent.TRUNCATED),
+        (MoveState.COPYING, MoveEvent.CANCEL),
+    ]
+
+
+def test_a_mover_reads_again_from_where_the_current_log_ends_alike() -> None:
+    out_of_range = ErrorCode.OFFSET_OUT_OF_RANGE
+    assert copy_error(out_of_range, end=8) is CopyErrorAction.RESTART_AT_CURRENT_START
+    assert copy_error(out_of_range, end=7) is CopyErrorAction.TRUNCATE_TO_CURRENT_END
+    assert copy_error(ErrorCode.KAFKA_STORAGE_ERROR, newer=True) is CopyErrorAction.FAIL
+
+
+def test_partitions_are_numbered_by_the_hash_that_java_has_of_them() -> None:
+    """Python says it another way: 31 times what was so far, as 32 bits with a sign, then abs."""
+
+    def java(topic: str, partition: int) -> int:
+        code = 0
+        for number in (*map(ord, topic), partition):
+            code = (31 * code + number + 2**31) % 2**32 - 2**31
+        return 0 if code == -(2**31) else abs(code)
+
+    for topic in ("orders", "payments-by-day", "x" * 40, "__consumer_offsets"):
+        for partition in range(40):
+            hashed = java(topic, partition)
+            assert mover_index(TopicPartition(topic, partition), 1_000_003) == hashed % 1_000_003

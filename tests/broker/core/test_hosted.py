@@ -317,3 +317,41 @@ def test_what_waits_for_its_own_return_on_a_good_log_dir_can_be_deleted() -> Non
     assert hosted.view(T0) == held_back
     hosted.remove(T0)
     assert hosted.view(T0) == ReplicaView(HostedState.ABSENT)
+
+
+def test_each_change_of_how_a_broker_stands_to_a_partition_has_a_witness() -> None:
+    seen: list[tuple[object, object]] = []
+
+    def witness(before: object, after: object) -> None:
+        seen.append((before, after))
+
+    absent, online, offline = HostedState.ABSENT, HostedState.ONLINE, HostedState.OFFLINE
+    hosted: HostedPartitions[Hosted, Idle] = HostedPartitions(witness)
+    hosted.put_online(T0, Hosted())
+    hosted.put_online(T1, Hosted())
+    hosted.on_log_dir_failed("/d1")
+    hosted.on_log_dir_returned("/d1", {T0: Idle()}, ReturnRule())
+    hosted.put_online(T1, Hosted())
+    hosted.remove(T1)
+    hosted.remove(T0)
+    assert seen == [
+        (absent, online),
+        (absent, online),
+        (online, offline),
+        (online, offline),
+        (offline, absent),
+        (offline, online),
+        (online, absent),
+        (absent, absent),
+    ]
+
+
+def test_a_log_that_is_put_offline_waits_no_more_and_one_that_is_hosted_neither() -> None:
+    hosted = table()
+    hosted.put_idle(T0, Idle())
+    hosted.put_offline(T0, ID, "/d2")
+    assert hosted.idle_replica(T0) is None
+    hosted.put_lost(T1, "/d1")
+    assert hosted.offline_replica(T1) == OfflineReplica(ZERO_UUID, "/d1", Loss.REBUILD)
+    assert (hosted.is_lost(T0), hosted.is_lost(T1), hosted.is_lost(T2)) == (False, True, False)
+    assert hosted.release((T0, T1, T2)) == ()

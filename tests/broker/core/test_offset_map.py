@@ -60,3 +60,19 @@ def test_every_load_factor_makes_a_table_that_can_be_searched(factor: float) -> 
     assert 1 <= taken < 100
     assert offsets.get(b"0") == 0
     assert offsets.get(b"nobody's") == -1
+
+
+def test_a_table_has_room_for_its_keys_at_nine_tenths_and_two_slots_more() -> None:
+    offsets = OffsetMap(128 << 20, keys_max=90)
+    assert offsets.size_bytes == 102 * 24
+    assert all(offsets.put(b"%d" % number, number) for number in range(91))
+    assert not offsets.put(b"91", 91)
+    assert OffsetMap(0, keys_max=0).size_bytes == 2 * 24
+    assert OffsetMap(0, keys_max=-5).size_bytes == 2 * 24
+    assert OffsetMap(1 << 20, keys_max=1, load_factor=0.0).size_bytes == 102 * 24
+    assert OffsetMap(24 * 7 + 23, keys_max=1000).size_bytes == 7 * 24
+
+
+def test_a_map_without_records_has_looked_at_nothing() -> None:
+    offsets = OffsetMap(1000, keys_max=5)
+    assert (offsets.count, offsets.latest_offset, offsets.get(b"a")) == (0, -1, -1)

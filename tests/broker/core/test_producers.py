@@ -36,14 +36,11 @@ def test_a_repeated_batch_is_answered_with_its_first_offsets() -> None:
     assert states.check(header(8, count=2)) == Duplicate(108, 109, 4)
 
 
-def test_a_gap_is_out_of_order() -> None:
+def test_a_gap_is_out_of_order_but_for_an_unknown_producer() -> None:
     states = ProducerStates()
+    assert states.check(header(17)) is None
     append(states, header(0), 0)
     assert error_of(states, header(2)) == ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-
-
-def test_an_unknown_producer_may_start_anywhere() -> None:
-    assert ProducerStates().check(header(17)) is None
 
 
 def test_a_new_epoch_begins_with_zero() -> None:
@@ -359,8 +356,12 @@ def test_a_producer_without_times_counts_from_when_it_was_looked_at() -> None:
     assert states.expire(5, DAY_MS) == []
     assert states.expire(DAY_MS + 4, DAY_MS) == []
     assert states.expire(DAY_MS + 5, DAY_MS) == [7]
-    at_zero = ProducerStates([entry(timestamp=0)])
-    assert at_zero.expire(DAY_MS, DAY_MS) == [7]
+    read = ProducerStates()
+    assert read.note(header(0, timestamp=DAY_MS), b"", 0) is None
+    assert read.expire(DAY_MS * 2 - 1, DAY_MS) == [], "times of records count without a clock"
+    read.end_transaction(marker(), 1, timestamp=DAY_MS + 5)
+    assert read.expire(DAY_MS * 2 + 4, DAY_MS) == []
+    assert read.expire(DAY_MS * 2 + 5, DAY_MS) == [7]
 
 
 def test_recalled_are_the_batches_of_the_producers_own_epoch_without_markers() -> None:
@@ -393,7 +394,6 @@ def test_what_was_written_last_and_when_is_kept_of_each_batch() -> None:
 
 
 def test_an_aborted_transaction_is_late_by_its_oldest_producer_alone() -> None:
-    oldest = ProducerEntry(1, 0, 0, 8, 0, 0, -1, 8)
-    younger = ProducerEntry(2, 0, 0, 9, 0, 5, -1, 9)
-    assert not ProducerStates([oldest, younger]).has_late_transaction(10**9, 100), "it has no time"
+    timeless, younger = (ProducerEntry(n, 0, 0, 8 + n, 0, 5 * n, -1, 8 + n) for n in (0, 1))
+    assert not ProducerStates([timeless, younger]).has_late_transaction(10**9, 100)
     assert ProducerStates([younger]).has_late_transaction(300_106, 100)

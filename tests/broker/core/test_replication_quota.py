@@ -249,3 +249,46 @@ def test_each_quota_has_its_own_keys() -> None:
     assert [quota.burst_bytes for quota in quotas] == [5, 10, 7]
     quotas.configure(broker_config({}))
     assert not any(quota.is_limited for quota in quotas)
+
+
+def test_the_least_transfer_counts_and_an_empty_one_does_not() -> None:
+    quota = ReplicationQuota(1_000)
+    quota.record(0, 0)
+    assert quota.room_bytes(8_000) == 0, "nothing was saved up, for nothing was transferred"
+    least = ReplicationQuota(1)
+    least.record(1, 0)
+    assert least.wait_ms(0) == 1_000
+    least.record(0, 10)
+    assert least.wait_ms(10) == 990
+    least.record(-1, 10)
+    assert not least.is_exceeded(10)
+
+
+def test_samples_are_as_many_and_as_long_as_configured() -> None:
+    quotas = ReplicationQuotas.of(
+        broker_config(
+            {
+                "replication.quota.window.num": "2",
+                "replication.quota.window.size.seconds": "3",
+                "alter.log.dirs.replication.quota.window.num": "4",
+                "alter.log.dirs.replication.quota.window.size.seconds": "5",
+            }
+        )
+    )
+    for quota, longest_ms, burst_bytes in zip(
+        quotas, (6_000, 6_000, 20_000), (750_000, 750_000, 1_250_000), strict=True
+    ):
+        assert quota.limit_bytes_per_second == UNLIMITED == 2**63 - 1
+        quota.limit_bytes_per_second = 1_000_000
+        assert quota.burst_bytes == burst_bytes
+        quota.record(10**9, 0)
+        assert quota.wait_ms(0) == longest_ms
+        assert not quota.is_exceeded(longest_ms)
+
+
+def test_a_debt_costs_what_a_higher_limit_lets_it_and_no_less_at_a_lower_one() -> None:
+    for before, after, wait_ms in ((1_000, 4_000, 500), (1_000, 500, 2_000), (0, 2, 1_000)):
+        quota = ReplicationQuota(before)
+        quota.record(2_000 if before else 2, 0)
+        quota.limit_bytes_per_second = after
+        assert quota.wait_ms(0) == wait_ms

@@ -17,7 +17,14 @@ from protocol.messages.topic_partitions import (
     DescribeTopicPartitionsResponse,
     TopicRequest,
 )
-from tests.broker.core.test_metadata_image import ID, OTHER_ID, partition, request, topic
+from tests.broker.core.test_metadata_image import (
+    ID,
+    OTHER_ID,
+    broker,
+    partition,
+    request,
+    topic,
+)
 
 
 def image() -> MetadataImage:
@@ -149,3 +156,38 @@ def test_a_partition_without_a_leader_has_a_code_and_its_offline_replicas() -> N
     assert (row.error_code, row.leader_id) == (ErrorCode.LEADER_NOT_AVAILABLE, -1)
     assert list(row.offline_replicas) == [1, 2]
     assert (row.eligible_leader_replicas, row.last_known_elr) == ((), ())
+
+
+def test_a_leader_that_lives_at_another_listener_alone_is_not_told() -> None:
+    built = MetadataImage(broker_id=BrokerId(1))
+    brokers = [broker(1), broker(2, listener="INTERNAL")]
+    states = partition(0, leader=2, epoch=5), partition(1, leader=1)
+    built.update(request(topic(*states, name="a"), brokers=brokers))
+
+    rows = ask("a", of=built).topics[0].partitions
+
+    assert [(row.error_code, row.leader_id, row.leader_epoch) for row in rows] == [
+        (ErrorCode.LISTENER_NOT_FOUND, -1, 5),
+        (ErrorCode.NONE, 1, 0),
+    ]
+    assert [list(rows[0].replica_nodes), list(rows[0].isr_nodes)] == [[1, 2], [1, 2]]
+
+
+def test_internal_topics_are_told_as_such_be_they_there_or_not() -> None:
+    built = MetadataImage(broker_id=BrokerId(1))
+    built.update(request(topic(partition(0), name="__consumer_offsets")))
+
+    told = ask("__consumer_offsets", "__transaction_state", "a", of=built).topics
+
+    assert [(row.name, row.is_internal) for row in told] == [
+        ("__consumer_offsets", True),
+        ("__transaction_state", True),
+        ("a", False),
+    ]
+
+
+def test_a_cursor_starts_within_its_own_topic_alone() -> None:
+    assert listed(ask(cursor=("a", 1))) == ["a-1", "a-2", "b-0", "c-0", "c-1"]
+    assert listed(ask("a", "c", cursor=("a", 2))) == ["a-2", "c-0", "c-1"]
+    assert next_of(ask("a", "c", limit=1, cursor=("a", 2))) == ("c", 0)
+    assert listed(ask(cursor=("a", 0), limit=-1)) == ["a-0"]

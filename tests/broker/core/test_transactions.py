@@ -110,3 +110,34 @@ def test_memory_answers_as_a_list_of_all_would(steps: list[tuple[int, bool]], st
     assert list(known.aborted_between(start, end) or ()) == expected
     waiting = [one.first_offset for one in everything if one.last_offset >= start]
     assert known.first_unreplicated_offset(start) == min(waiting, default=-1)
+
+
+def test_the_older_half_of_1024_aborted_transactions_is_asked_from_disk() -> None:
+    known = EndedTransactions()
+    for number in range(1_024):
+        known.add(ended(2 * number, 2 * number + 1), 0)
+    assert known.aborted_between(0, 1) == (ended(0, 1),)
+    known.add(ended(2_048, 2_049), 0)
+    assert known.aborted_between(1_023, 1_024) is None
+    assert known.aborted_between(1_024, 1_025) == (ended(1_024, 1_025),)
+    assert len(known.aborted_between(1_024, 3_000) or ()) == 513
+
+
+def test_a_cut_tells_where_the_first_transaction_begins_that_is_open_again() -> None:
+    known = EndedTransactions()
+    for one in (ended(5, 9, aborted=False), ended(3, 12), ended(1, 15)):
+        known.add(one, 0)
+    assert known.truncate_from_end(16) == -1
+    assert known.truncate_from_end(12) == 1
+    assert known.first_unreplicated_offset(0) == 5
+    assert known.truncate_from_end(9) == 5
+    assert known.first_unreplicated_offset(0) == -1
+
+
+def test_a_log_that_begins_anew_has_no_transactions() -> None:
+    known = EndedTransactions()
+    known.add(ended(5, 9), 0)
+    known.restart_at(7)
+    assert known.first_unreplicated_offset(0) == -1
+    assert known.aborted_between(6, 20) is None
+    assert known.aborted_between(7, 20) == ()

@@ -132,3 +132,42 @@ def test_a_topic_that_was_named_by_its_id_is_given_back_by_it(
     assert quotas.mutation_wait_ms(ALICE, 0) > 0
     mutations.give_back(DeleteTopicsResponse(responses=[refused]), counts, ALICE, 0)
     assert quotas.mutation_wait_ms(ALICE, 0) == 0
+
+
+@pytest.mark.parametrize(
+    ("overdraws", "strict_since"),
+    [
+        (create(a=30, b=1), 6),
+        (DeleteTopicsRequest(topic_names=["orders", "orders"]), 5),
+        (
+            CreatePartitionsRequest(
+                topics=[CreatePartitionsTopic(name="orders", count=count) for count in (30, 31)]
+            ),
+            3,
+        ),
+    ],
+    ids=lambda each: type(each).__name__,
+)
+def test_topics_are_refused_from_the_version_on_that_knows_the_error(
+    mutations: Mutations, quotas: ClientQuotas, overdraws: Any, strict_since: int
+) -> None:
+    quotas.take_mutations(ALICE, 11, 0)
+    old = admit(mutations, overdraws, strict_since - 1, now_ms=100_000)
+    assert (old.refused, old.admitted) == (None, overdraws)
+    quotas.take_mutations(ALICE, 11, 100_000)
+    assert admit(mutations, overdraws, strict_since, now_ms=100_000).refused is not None
+
+
+def test_what_is_not_counted_is_never_refused(mutations: Mutations) -> None:
+    assert names(admit(mutations, create(a=30, b=0, c=1)).admitted) == ["a", "b"]
+
+
+def test_what_was_given_back_is_given_back_once(mutations: Mutations, quotas: ClientQuotas) -> None:
+    counts = admit(mutations, create(a=30)).counts
+    refused = CreatableTopicResult(name="a", error_code=ErrorCode.TOPIC_ALREADY_EXISTS)
+    for _ in range(2):
+        mutations.give_back(CreateTopicsResponse(topics=[refused]), counts, ALICE, 0)
+    assert counts == {}
+    assert quotas.mutation_wait_ms(ALICE, 0) == 0
+    quotas.take_mutations(ALICE, 12, 0)
+    assert quotas.mutation_wait_ms(ALICE, 0) == 1_000

@@ -60,7 +60,7 @@ def test_what_is_recorded_within_a_sample_counts_in_it_and_later_in_the_next() -
     per_second = 2_000_000 / 10_998
     wait_ms = math.floor((per_second - 150) / 150 * 10_998 + 0.5)
     assert one.throttle_ms(150.0, 10_998) == wait_ms
-    assert one.throttle_ms(150.0, 11_998) > 0
+    assert one.throttle_ms(150.0, 11_998) == math.floor((2_000_000 - 150 * 11_998) / 150 + 0.5)
     assert not one.is_over(11_998)
     assert one.throttle_ms(150.0, 11_999) == 0
     other = rate()
