@@ -15,7 +15,7 @@ from broker.core.delayed import DelayedProduce
 from broker.core.isolation_level import READ_COMMITTED
 from broker.engine.serve.fetch import Fetches
 from broker.engine.serve.offsets import Offsets
-from broker.engine.serve.produce import Produces
+from broker.engine.serve.produce import BegunProduce, Produces
 from broker.engine.types import (
     FetchParams,
     FetchPart,
@@ -57,6 +57,59 @@ def append(
     end, partition = result.base_offset + delta + 1, replica.partition
     reached = partition.high_watermark if acks == ACKS_ALL else partition.log_end_offset
     return f"acks={acks} up to {end} of {part.tp}, {reached} is reached" if end > reached else None
+
+
+@of_method(Produces, "_append")
+def append_waits(
+    produces: Produces, part: ProducePart, index: int, acks: int, delayed: DelayedProduce
+) -> Generator[None, ProduceResult, Broken]:
+    """Who is not answered at once waits for the end of what is appended, as acks asks."""
+    result = yield
+    if delayed.codes[index] is not None:
+        return None
+    replica = produces._state.hosted.online_replica(part.tp)  # noqa: SLF001 -- nothing public has it
+    if replica is None or acks == ACKS_NONE:
+        return f"acks={acks} for {part.tp} waits for nobody"
+    waiters = replica.replicated if acks == ACKS_ALL else replica.written
+    wanted = [end for end, other, at in waiters._waits if other is delayed and at == index]  # noqa: SLF001
+    delta = read_stored_header(part.records).last_offset_delta
+    end = result.base_offset + delta + 1
+    return None if wanted == [end] else f"acks={acks} up to {end} of {part.tp} waits for {wanted}"
+
+
+@of_method(Produces, "_until_ready")
+def until_ready(produces: Produces, parts: Sequence[ProducePart]) -> Generator[None, None, Broken]:
+    """Nobody appends while a log takes nothing, or its disk has more to do than it may take."""
+    yield
+    online = produces._state.hosted.online_replica  # noqa: SLF001 -- as above
+    replicas = [replica for part in parts if (replica := online(part.tp)) is not None]
+    busy = [
+        str(replica.tp)
+        for replica in replicas
+        if replica.log.unwritable is not None or not replica.log.dir.queue.has_room()
+    ]
+    return f"{busy} take nothing, and are written to" if busy else None
+
+
+@of_method(BegunProduce, "results")
+def results(begun: BegunProduce) -> Generator[None, list[ProduceResult], Broken]:
+    """Each part is answered with its code, an error names no offset, and nobody waits any more."""
+    codes = begun.delayed.codes
+    answers = yield
+    told = [(answer.error_code, answer.base_offset < 0) for answer in answers]
+    if [code for code, _ in told] != codes:
+        return f"{codes} are told as {told}"
+    if wrong := [each for each in told if each[0] is not ErrorCode.NONE and not each[1]]:
+        return f"{wrong}: what was not appended has no offset"
+    online = begun._state.hosted.online_replica  # noqa: SLF001 -- as above
+    replicas = [replica for tp in begun._tps if (replica := online(tp)) is not None]  # noqa: SLF001
+    waits = [
+        str(replica.tp)
+        for replica in replicas
+        for waiters in (replica.written, replica.replicated)
+        if any(each[1] is begun.delayed for each in waiters._waits)  # noqa: SLF001 -- as above
+    ]
+    return f"it is answered, and waits at {waits}" if waits else None
 
 
 @of_method(Offsets, "list_offsets")

@@ -28,7 +28,6 @@ from broker.engine.log.cleaning import Cleaner, _Target
 from broker.engine.log.deletions import Deletions
 from broker.engine.log.log_start_writes import LogStartWrites
 from broker.engine.log.retention import Retention
-from broker.engine.move.moves import Moves
 from broker.engine.move.moving import MovingLog
 from broker.engine.replica import Replica
 from broker.engine.serve.record_deletion import RecordDeletions
@@ -38,6 +37,7 @@ from broker.storage.checkpoints import (
     parse_leader_epochs,
     parse_offsets,
 )
+from broker.storage.cleaner import CleaningPass
 from broker.storage.files import LogDirFiles
 from broker.storage.layout import LEADER_EPOCH_FILE
 from broker.storage.log_dir import LogDir
@@ -212,19 +212,6 @@ def rename(
     return None if known is None else f"{name} in {log.log_dir}: {tp} is compacted up to {known}"
 
 
-@of_method(Moves, "remove_nobodys")
-def remove_nobodys(moves: Moves) -> Generator[None, None, Broken]:
-    """Of what is no replica here no future log is left, but on a log dir that has failed."""
-    yield
-    state = moves.state
-    left = [
-        str(tp)
-        for tp, log in state.orphan_future_logs.items()
-        if log.dir.is_online and not state.metadata.is_replica(tp, state.broker_id)
-    ]
-    return f"{left} are no replicas here, and have future logs" if left else None
-
-
 @of_method(Failures, "on_log_dir_failed")
 def on_log_dir_failed(failures: Failures, failure: LogDirFailed) -> Generator[None, None, Broken]:
     """What was true of the logs of a log dir is not known of those that it comes back with."""
@@ -272,6 +259,17 @@ def stands(cleaner: Cleaner, target: _Target) -> Generator[None, bool, Broken]:
     if replica.is_ended or not is_same or log.dir is not cleaner._log_dir:  # noqa: SLF001 -- as above
         return f"{replica.tp} is compacted in {target.log_dir.path}, it is in {replica.log_dir}"
     return f"{replica.tp} is compacted while it moves" if replica.future is not None else None
+
+
+@of_method(Cleaner, "_work")
+def work(
+    cleaner: Cleaner, target: _Target, cleaning: CleaningPass
+) -> Generator[None, bool, Broken]:
+    """What counts as compacted was gone through, and is the log still that was looked at."""
+    is_finished = yield
+    if not is_finished or (cleaning.is_done and cleaner._stands(target)):  # noqa: SLF001 -- as above
+        return None
+    return f"{target.replica.tp} counts as compacted up to {cleaning.end_offset}"
 
 
 @of_method(LogDirFiles, "close_below")

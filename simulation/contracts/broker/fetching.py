@@ -25,7 +25,11 @@ from broker.core.fetch_session import (
 from broker.core.follower_session import FollowerSession, SessionRequest
 from broker.core.partition import Partition
 from broker.core.replication_quota import ReplicationQuota
+from broker.engine.follow import follower_request as requests
+from broker.engine.follow.followed import Followed
 from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicIdPartition
+from protocol.messages.fetch import FetchRequest
 from simulation.contracts.contract import Broken, of_function, of_method
 
 Sessions: TypeAlias = "FetchSessions[Any]"
@@ -223,3 +227,31 @@ def is_exceeded(quota: ReplicationQuota, now_ms: int) -> Generator[None, bool, B
         return "there is no limit, and it waits" if waits else None
     is_right = room == 0 or waits is (room < 0)  # a part of a byte shows as none
     return None if is_right else f"{room} bytes are left, it waits: {waits}"
+
+
+@of_function(requests.follower_request)
+def follower_request(
+    settings: requests.FetchSettings,
+    plan: SessionRequest[TopicIdPartition],
+    ready: Mapping[TopicIdPartition, Followed],
+    wait_ms: int,
+) -> Generator[None, FetchRequest, Broken]:
+    """A follower asks from the end of its logs on, in their leader epochs, and waits its time."""
+    request = yield
+    if not 0 <= request.max_wait_ms <= settings.max_wait_ms:
+        return f"it waits {request.max_wait_ms} of {settings.max_wait_ms} ms"
+    named = {
+        (topic.topic_id, part.partition): part
+        for topic in request.topics
+        for part in topic.partitions
+    }
+    if named.keys() != dict.fromkeys(plan.send).keys():
+        return f"{plan.send} are asked for, named are {list(named)}"
+    for key, part in named.items():
+        entry, limit = ready[key], part.partition_max_bytes
+        asked = (part.fetch_offset, part.log_start_offset, part.last_fetched_epoch)
+        if part.current_leader_epoch != entry.leader_epoch or asked != entry.replica.position():
+            return f"{entry.replica.tp} is asked for as {part}"
+        if limit != min(entry.share_bytes, settings.partition_max_bytes):
+            return f"{entry.replica.tp} may have {limit} bytes"
+    return None

@@ -185,3 +185,12 @@ def end(replica: Replica, code: ErrorCode) -> Generator[None, None, Broken]:
     if any(waiting) or not replica.is_ended or replica.log.is_still(token):
         return f"{replica.tp}, {code.name}: {waiting} wait, ended is {replica.is_ended}"
     return None
+
+
+@of_method(HostedLog, "write_epochs")
+def write_epochs(log: Log, entries: object) -> Generator[None, None, Broken]:
+    """Nothing is written where no leader epoch has begun or gone."""
+    depth = log.queue.queue_depth
+    yield
+    is_idle = entries is not None or log.queue.queue_depth <= depth
+    return None if is_idle else f"{log.log_dir} is to write leader epochs without news of any"

@@ -7,6 +7,7 @@ Source: ReplicaManager.scala alterReplicaLogDirs, ReplicaAlterLogDirsThread.scal
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Generator, Sequence
 from typing import Final
 
@@ -21,11 +22,13 @@ from broker.core.future_log import (
 )
 from broker.core.hosted import HostedState, ReplicaView
 from broker.core.log_dirs import LogDirStates
+from broker.engine.future import FutureReplica
 from broker.engine.move.mover import Mover, MovingReplica
 from broker.engine.move.moves import Moves
 from broker.engine.move.moving import MovingLog
 from broker.engine.replica import Replica
 from broker.lifecycle.engine_events import EngineEventRelay
+from broker.storage.partition_log import PartitionLog
 from protocol.errors import ErrorCode
 from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.contracts.contract import Broken, of_function, of_method
@@ -293,3 +296,40 @@ def truncate(moving: MovingLog) -> Generator[None, None, Broken]:
     if known.epoch == epoch and (end <= known.end_offset or epoch == NO_EPOCH):
         return None
     return f"{moving.tp} before {end}: epoch {epoch}, its log {known}"
+
+
+@of_method(Moves, "_on_created")
+def on_created(
+    moves: Moves,
+    replica: Replica,
+    future: FutureReplica,
+    topic_id: bytes,
+    begun: object,
+    created: asyncio.Future[PartitionLog],
+) -> Generator[None, None, Broken]:
+    """A wish is fulfilled by the log that it asked for, and another one is kept."""
+    states, path = moves.state.log_dir_states, future.dir.path
+    wished = states.preferred(replica.tp)
+    yield
+    if created.exception() is not None:
+        return None
+    wanted = None if wished == path else wished
+    is_kept = replica.future is not future or future.log is not None
+    if states.preferred(replica.tp) != wanted or not is_kept:
+        return (
+            f"{replica.tp} moves to {path}, wished was {wished}, is {states.preferred(replica.tp)}"
+        )
+    return None
+
+
+@of_method(Moves, "remove_nobodys")
+def remove_nobodys(moves: Moves) -> Generator[None, None, Broken]:
+    """Of what is no replica here no future log is left, but on a log dir that has failed."""
+    yield
+    state = moves.state
+    left = [
+        str(tp)
+        for tp, log in state.orphan_future_logs.items()
+        if log.dir.is_online and not state.metadata.is_replica(tp, state.broker_id)
+    ]
+    return f"{left} are no replicas here, and have future logs" if left else None

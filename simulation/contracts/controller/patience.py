@@ -3,6 +3,8 @@
 Source: ZkAdminManager.scala topicPurgatory, KafkaController.scala for elections.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable
@@ -75,3 +77,18 @@ def _is_over(waiting: Waiting, now_ms: int) -> bool:
 
 def _is_among(one: object, others: Iterable[object]) -> bool:
     return any(each is one for each in others)
+
+
+@of_method(Machine, "next_deadline_ms")
+def next_deadline_ms(machine: Machine) -> Generator[None, int | None, Broken]:
+    """A controller looks again when the first time comes at which something is due."""
+    run, session_ms = machine.run, machine._settings.session_timeout_ms  # noqa: SLF001 -- as above
+    due_ms = yield
+    times = [seen_ms + session_ms for seen_ms in run.last_seen_ms.values()]
+    times += [each.deadline_ms for each in run.waiting if each.deadline_ms is not None]
+    times += [each for each in (run.balance_at_ms, run.reassignments_due_ms) if each is not None]
+    if run.hearing is not None:
+        times.append(run.hearing.deadline_ms)
+    if run.wanted_topics and run.wanted_since_ms is not None:
+        times.append(run.wanted_since_ms + session_ms)
+    return None if due_ms == min(times, default=None) else f"it looks at {due_ms}, due are {times}"

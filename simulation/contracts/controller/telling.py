@@ -3,9 +3,11 @@
 Source: ControllerChannelManager.scala (AbstractControllerBrokerRequestBatch); KIP-112, KIP-455.
 """
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
@@ -45,6 +47,16 @@ def _stopped_by(request: Any) -> Iterator[TopicPartition]:
     for topic in request.topic_states if isinstance(request, StopReplicaRequest) else ():
         for each in topic.partition_states:
             yield TopicPartition(topic.topic_name, each.partition_index)
+
+
+@of_method(RequestBatch, "add_leader_and_isr")
+def add_leader_and_isr(
+    batch: RequestBatch, _: Iterable[int], tp: TopicPartition, *, is_new: bool
+) -> Generator[None, None, Broken]:
+    """Replicas are told of a leadership once it is decided, and of none before."""
+    yield
+    is_decided = batch._state.partition(tp).has_leadership  # noqa: SLF001 -- nothing public has it
+    return None if is_decided else f"replicas of {tp} are told of no leadership, is new: {is_new}"
 
 
 @of_method(Step, "send_batch")

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -13,12 +14,15 @@ import pytest
 from broker.core.delayed import DelayedProduce
 from broker.engine.serve.fetch import Fetches
 from broker.engine.serve.offsets import Offsets
-from broker.engine.serve.produce import Produces
+from broker.engine.serve.produce import BegunProduce, Produces
 from broker.engine.types import EpochAnswer, FetchParams, ListedOffset, ProducePart, ProduceResult
 from broker.handlers import list_offsets, offset_for_leader_epoch
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
 from tests.broker.storage.builders import batch
+from tests.simulation.contracts.broker.lab_story import Story, told
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 TP: Final = TopicPartition("orders", 0)
@@ -135,3 +139,61 @@ def test_who_replicates_fetches_from_the_leader(
     params = FetchParams(replica_id, 0, 1, 1, leader_only=leader_only)
     told = told_of(nothing, "Fetches.fetch", lambda: asyncio.run(fetches.fetch(params, [])))
     assert bool(told) is is_told
+
+
+APPEND: Final = Produces._append
+RESULTS: Final = BegunProduce.results
+
+
+async def waits_for_its_disk(lab: Lab) -> None:
+    lab[1].workers[await lab[1].dir_of() or ""].hangs = True
+    lab.begin(lab[1].produce("b", acks=1))
+    await asyncio.sleep(1)
+
+
+async def finds_no_room(lab: Lab) -> None:
+    lab[1].replica().log.swapping.begin()
+    produce = lab.begin(lab[1].produce("b", acks=1))
+    await asyncio.sleep(1)
+    lab[1].replica().log.swapping.end()
+    await produce
+
+
+async def is_given_up(lab: Lab) -> None:
+    """A partition that nobody replicates is written to with acks=all."""
+    lab.led[ORDERS].replicas, lab.led[ORDERS].isr = [1, 9], [1, 9]
+    lab.led[ORDERS].leader_epoch += 1
+    await lab.tell(ORDERS, to=[1])
+    await lab[1].produce("b", timeout_ms=100)
+
+
+def forgets_to_wait(produces: Any, part: ProducePart, *asked: Any) -> ProduceResult:
+    result = APPEND(produces, part, *asked)
+    produces._state.hosted.online_replica(part.tp).written.discard(asked[2])
+    return result
+
+
+def keeps_waiting(begun: Any) -> list[ProduceResult]:
+    told_now = RESULTS(begun)
+    begun._state.hosted.online_replica(ORDERS).replicated.add(99, begun.delayed, 0)
+    return told_now
+
+
+async def is_ready_at_once(*_: object) -> None:
+    return None
+
+
+WRONG_PRODUCES: Final[list[tuple[str, Callable[..., object], Story]]] = [
+    ("Produces._append", forgets_to_wait, waits_for_its_disk),
+    ("Produces._until_ready", is_ready_at_once, finds_no_room),
+    ("BegunProduce.results", answers([ProduceResult()]), is_given_up),
+    ("BegunProduce.results", keeps_waiting, is_given_up),
+]
+
+
+@pytest.mark.parametrize(("rule", "wrong", "story"), WRONG_PRODUCES)
+def test_a_wrong_rule_of_produces_is_told_and_the_right_one_is_not(
+    rule: str, wrong: Callable[..., object], story: Story
+) -> None:
+    assert not told(None, rule, story)
+    assert told(wrong, rule, story)[0].startswith(f"{rule} breaks its promise")

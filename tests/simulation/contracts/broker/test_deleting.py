@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -35,10 +36,8 @@ from jbodlab.worlds.scenario_files import load_plan
 from protocol.configs.topic import TopicConfig
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
-from tests.broker.engine.lab import Lab
 from tests.broker.storage.builders import ORDERS, filled_log
 from tests.simulation.contracts.broker.test_engine import is_well, told_by
-from tests.simulation.contracts.broker.test_fetch_waits import told
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 DELETES: Final = "move-keeps-deleted-records-deleted"
@@ -372,14 +371,27 @@ def test_a_leader_hears_of_a_log_start_that_is_written_down(named: str) -> None:
     assert bool(told) is (named == "_ready")
 
 
-async def forgets_a_replica_that_moves(lab: Lab) -> None:
-    lab[1].set_move_limit(1)
-    lab[1].state.quotas.moves.record(1 << 40, lab[1].state.now_ms())
-    await lab[1].engine.moves.alter([(ORDERS, lab[1].paths[1])])
-    del lab.led[ORDERS]
-    await lab.restart(1)
+@pytest.mark.parametrize(
+    ("is_finished", "is_done", "stands", "is_told"),
+    [
+        (True, True, True, False),
+        (True, False, True, True),
+        (True, True, False, True),
+        (False, False, True, False),
+    ],
+)
+def test_what_was_not_gone_through_does_not_count_as_compacted(
+    *, is_finished: bool, is_done: bool, stands: bool, is_told: bool
+) -> None:
+    async def works(*_: object) -> bool:
+        return is_finished
 
-
-def test_a_future_log_that_stays_of_what_is_no_replica_is_told() -> None:
-    assert not told(None, "Moves.remove_nobodys", forgets_a_replica_that_moves)
-    assert told(NONE, "Moves.remove_nobodys", forgets_a_replica_that_moves)
+    cleaner: Any = object.__new__(Cleaner)
+    target = SimpleNamespace(replica=SimpleNamespace(tp=ORDERS))
+    cleaning = SimpleNamespace(is_done=is_done, end_offset=9)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Cleaner, "_stands", answers(stands))
+        found = told_of(
+            works, "Cleaner._work", lambda: asyncio.run(cleaner._work(target, cleaning))
+        )
+    assert bool(found) is is_told

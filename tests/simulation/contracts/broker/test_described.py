@@ -13,7 +13,7 @@ from broker.engine.types import LeaderHint, LogDirDescription
 from protocol.errors import ErrorCode
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
-from tests.simulation.contracts.broker.test_fetch_waits import OTHER, Story, told
+from tests.simulation.contracts.broker.lab_story import OTHER, Story, told
 from tests.simulation.contracts.wrong_rules import answers
 
 LOG_DIRS: Final = Describe.log_dirs

@@ -5,43 +5,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import pytest
 
 from broker.engine.serve.disk_reads import DiskRead, DiskReads
 from broker.engine.serve.fetch import Fetches
 from broker.engine.types import FetchParams, FetchPart, FetchResult
-from protocol.ids import TopicPartition
 from tests.broker.engine.fetched import part
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
-from tests.broker.engine.virtual_loop import VirtualLoop
-from tests.simulation.contracts.wrong_rules import answers, told_of
+from tests.simulation.contracts.broker.lab_story import OTHER, Story, told
+from tests.simulation.contracts.wrong_rules import answers
 
-Story: TypeAlias = Callable[[Lab], Awaitable[object]]
-OTHER: Final = TopicPartition("other", 0)
 LOOK_AT_ALL: Final = Fetches._look_at_all
 BEGIN: Final = DiskReads.begin
 CAME_LATE: Final = DiskReads._came_late
-
-
-def told(wrong: Callable[..., Any] | None, rule: str, story: Story) -> list[str]:
-    """Return what is told while a story of one broker with two log dirs goes on."""
-
-    async def play() -> None:
-        async with Lab.running(broker_count=1, dir_count=2) as lab, asyncio.timeout(60):
-            for tp in (ORDERS, OTHER):
-                await lab.create(tp, replicas=[1])
-                await lab[1].produce("a", tp=tp, acks=1)
-            await story(lab)
-
-    def use() -> None:
-        with asyncio.Runner(loop_factory=VirtualLoop) as runner:
-            runner.run(play())
-
-    return told_of(wrong, rule, use)
 
 
 async def waits(lab: Lab) -> None:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -12,9 +13,12 @@ import pytest
 from broker.core.fetch_session import FetchContext, FetchRequestHead, FetchSessions
 from broker.core.follower_session import FollowerSession, SessionRequest
 from broker.core.replication_quota import ReplicationQuota, is_throttled_replica
+from broker.engine.follow.followed import Followed
+from broker.engine.follow.follower_request import follower_request
 from protocol.errors import ErrorCode, KafkaError
 from tests.broker.core.test_closest_replica import choice, led
 from tests.broker.core.test_fetch_session import Part, Result, go_on, key, make, part
+from tests.broker.engine.follow.followers import SETTINGS, FakeReplica
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 EMPTY: Final[list[str]] = []
@@ -145,3 +149,32 @@ def at_an_epoch_that_never_comes() -> None:
 
 def test_a_fetch_at_an_epoch_that_never_comes_may_be_refused() -> None:
     assert told_of(None, "FetchSessions.open", at_an_epoch_that_never_comes) == []
+
+
+def told_requested(**changed: Any) -> list[str]:
+    """Return what is told of a follower's request that differs from what its logs say."""
+    entry = Followed(FakeReplica(), 4)
+    settings = replace(SETTINGS, broker_epoch=int)
+    plan = SessionRequest(7, 1, [entry.key], [])
+    wait_ms = changed.pop("wait_ms", 500)
+    right = follower_request  # the module's own name gets the wrong one
+
+    def asks(*asked: Any) -> Any:
+        request = right(*asked)
+        for name, value in changed.items():
+            setattr(request.topics[0].partitions[0], name, value)
+        return request
+
+    def use() -> None:
+        follower_request(settings, plan, {entry.key: entry}, wait_ms)
+
+    return told_of(asks, "follower_request.follower_request", use)
+
+
+def test_a_follower_asks_where_its_log_ends_and_for_no_longer_than_it_may() -> None:
+    assert not told_requested()
+    assert told_requested(wait_ms=501)
+    assert told_requested(wait_ms=-1)
+    wrong = ("current_leader_epoch", "fetch_offset", "last_fetched_epoch", "log_start_offset")
+    for name in (*wrong, "partition_max_bytes", "partition"):
+        assert told_requested(**{name: 9}), name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from types import SimpleNamespace
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import pytest
 
@@ -135,3 +135,17 @@ def test_a_copy_that_has_not_all_or_what_was_deleted_is_told(name: str, value: i
         setattr(log.positions, name, value)
     told = told_of(None, "HostedLog.become", lambda: log.become(promoted))
     assert bool(told) is bool(name)
+
+
+@pytest.mark.parametrize(("entries", "is_told"), [(None, True), ([(0, 0)], False)])
+def test_leader_epochs_are_written_when_there_is_news(entries: object, *, is_told: bool) -> None:
+    queue = SimpleNamespace(queue_depth=0)
+    log = SimpleNamespace(queue=queue, log_dir="/d1")
+
+    def writes(_: object, __: object) -> None:
+        queue.queue_depth += 1
+
+    def use() -> None:
+        cast("Any", HostedLog).write_epochs(log, entries)
+
+    assert bool(told_of(writes, "HostedLog.write_epochs", use)) is is_told

@@ -32,6 +32,9 @@ from jbodlab.worlds.scenario_files import load_plan
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.core.test_future_log import decide, online
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
+from tests.simulation.contracts.broker.lab_story import told
 from tests.simulation.contracts.broker.test_engine import is_well, told_by
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
@@ -246,3 +249,41 @@ def test_an_order_that_was_carried_out_before_it_came_takes_the_throttle_off() -
     assert is_well(scenario)
     told = told_by(load_plan(scenario), "Moves.alter", obeys_and_tells_nobody)
     assert told.startswith("Moves.alter breaks its promise")
+
+
+ON_CREATED: Final = Moves._on_created
+
+
+async def fulfils_a_wish(lab: Lab) -> None:
+    lab[1].set_move_limit(1)
+    lab[1].state.quotas.moves.record(1 << 40, lab[1].state.now_ms())
+    await lab[1].engine.moves.alter([(ORDERS, lab[1].paths[1])])
+
+
+def keeps_the_wish(moves: Any, replica: Any, future: Any, *made: Any) -> None:
+    ON_CREATED(moves, replica, future, *made)
+    moves.state.log_dir_states.prefer(replica.tp, future.dir.path)
+
+
+def has_no_log(moves: Any, replica: Any, future: Any, *made: Any) -> None:
+    ON_CREATED(moves, replica, future, *made)
+    future.log = None
+
+
+@pytest.mark.parametrize("wrong", [keeps_the_wish, has_no_log])
+def test_a_wish_that_stays_when_it_is_fulfilled_is_told(wrong: Wrong) -> None:
+    assert not told(None, "Moves._on_created", fulfils_a_wish)
+    assert told(wrong, "Moves._on_created", fulfils_a_wish)
+
+
+async def forgets_a_replica_that_moves(lab: Lab) -> None:
+    lab[1].set_move_limit(1)
+    lab[1].state.quotas.moves.record(1 << 40, lab[1].state.now_ms())
+    await lab[1].engine.moves.alter([(ORDERS, lab[1].paths[1])])
+    del lab.led[ORDERS]
+    await lab.restart(1)
+
+
+def test_a_future_log_that_stays_of_what_is_no_replica_is_told() -> None:
+    assert not told(None, "Moves.remove_nobodys", forgets_a_replica_that_moves)
+    assert told(answers(None), "Moves.remove_nobodys", forgets_a_replica_that_moves)

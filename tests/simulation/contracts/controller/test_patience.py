@@ -13,7 +13,7 @@ from controller.core.step import Step
 from simulation.contracts.controller.patience import goes_on
 from tests.simulation.contracts.controller.controlled import Act, Case, led, tells
 from tests.simulation.contracts.controller.stepping import Spoil, Twist, told
-from tests.simulation.contracts.wrong_rules import answers
+from tests.simulation.contracts.wrong_rules import answers, told_of
 
 DONE: Final = Note("done")
 LATE: Final = Note("late")
@@ -95,3 +95,18 @@ CASES: Final[list[Case]] = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[1].__name__)
 def test_a_wrong_rule_is_told_and_the_right_one_is_not(case: Case) -> None:
     tells(case)
+
+
+@pytest.mark.parametrize("late_ms", [0, 1, -1])
+def test_a_controller_looks_again_when_something_is_due_and_not_later(late_ms: int) -> None:
+    cluster, right = led(), Machine.next_deadline_ms
+
+    def looks(machine: Machine) -> int:
+        due_ms = right(machine)
+        assert due_ms is not None
+        return due_ms + late_ms
+
+    def use() -> None:
+        cluster.machine.next_deadline_ms()
+
+    assert bool(told_of(looks, "Machine.next_deadline_ms", use)) is bool(late_ms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Final
 
 import pytest
@@ -10,12 +11,15 @@ import pytest
 from controller.core.collate import RequestBatch
 from controller.core.effects import Send
 from controller.core.step import Step
+from protocol.ids import NO_EPOCH
 from protocol.messages.control import (
     LeaderAndIsrRequest,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
+from tests.controller.core.cluster import tp
 from tests.simulation.contracts.controller.controlled import Act, Case, led, tells
+from tests.simulation.contracts.wrong_rules import answers, told_of
 
 BATCH, SEND = "Step.send_batch", "Step.send"
 
@@ -125,3 +129,18 @@ CASES: Final[list[Case]] = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
 def test_a_wrong_rule_is_told_and_the_right_one_is_not(case: Case) -> None:
     tells(case)
+
+
+@pytest.mark.parametrize("is_led", [True, False])
+def test_of_a_leadership_that_nobody_decided_no_replica_is_told(*, is_led: bool) -> None:
+    cluster = led()
+    epoch = 0 if is_led else NO_EPOCH
+    partitions = cluster.state.topics["t"].partitions
+    partitions[0] = replace(partitions[0], leader_epoch=epoch)
+    batch = RequestBatch(cluster.state, 100)
+
+    def use() -> None:
+        batch.add_leader_and_isr((1,), tp("t-0"), is_new=True)
+
+    found = told_of(answers(None), "RequestBatch.add_leader_and_isr", use)
+    assert bool(found) is not is_led
