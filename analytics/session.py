@@ -23,15 +23,19 @@ from analytics.errors import SPARK_ERRORS, JavaMissing, SparkFailed, spark_error
 JAVA_MAJOR_MIN: Final = 17
 """What Spark 4 needs."""
 
-_JAVA: Final = "-XX:+UseSerialGC -XX:MetaspaceSize=256m"
-"""One thread for garbage: on a few processors those of Spark are in the way of more.
-
-Without room for class data, Java collects all garbage each time its classes outgrow their space.
-"""
+_ROOM_FOR_CLASSES: Final = "-XX:MetaspaceSize=256m"
+"""Without it, Java collects all garbage each time the data of its classes outgrow their space."""
+_JAVA: Final = f"-XX:+UseSerialGC {_ROOM_FOR_CLASSES}"
+"""One thread for garbage: on a few processors those of Spark are in the way of more."""
 _QUICK_JAVA: Final = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
 """For a dump of some megabytes: half the time. For a larger one it is twice the time.
 
 Java would give what it compiles quickly 48 MiB, and compile nothing more when they are full.
+"""
+PLANNING_JAVA: Final = f"{_QUICK_JAVA} {_ROOM_FOR_CLASSES}"
+"""For the driver of a cluster, whatever the size of the dump: tasks run elsewhere.
+
+It names no way to collect garbage: beside a user's own one Java would not start.
 """
 _QUICK_PAGE: Final = "1m"
 """What each sort and each sum takes at once; Spark itself would take and clear 16 MiB."""
@@ -107,8 +111,8 @@ def start_session(
     ``master`` is what the user named here. Else it is what ``spark-submit`` or the user's own
     ``spark-defaults.conf`` names, and this machine when nobody names any. Options of that file hold
     where none is set here. Without ``is_for_little`` Java compiles as well as it can what it runs
-    often, which a small dump does not pay for. With ``makes_archive`` call
-    ``class_archive.keep_archive`` when done.
+    often, which a small dump does not pay for, nor the driver of a cluster, which only plans. With
+    ``makes_archive`` call ``class_archive.keep_archive`` when done.
 
     Raises:
         SparkFailed: Spark does not start, such as for a master that does not exist.
@@ -134,6 +138,8 @@ def start_session(
                 builder = builder.config("spark.buffer.pageSize", _QUICK_PAGE)
             own = java_options_for(is_little=is_for_little)
             java_options = f"{java_options} {own} {_archive_options(makes=makes_archive)}"
+        else:
+            java_options = f"{java_options} {PLANNING_JAVA}"
         builder = builder.config(java_options_name(master), java_options)
     os.environ.update(python_variables(master, os.environ))
     with tempfile.TemporaryFile() as chatter:

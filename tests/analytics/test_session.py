@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from analytics.errors import JavaMissing
 from analytics.session import (
+    PLANNING_JAVA,
     SMALL_BYTES_MAX,
     find_java,
     java_options_for,
@@ -128,6 +129,11 @@ def test_java_is_not_asked_again_for_the_class_of_each_function(spark: SparkSess
 def test_only_for_a_small_dump_java_compiles_no_more_than_it_can_quickly() -> None:
     assert "-XX:TieredStopAtLevel=1" in java_options_for(is_little=True)
     assert "Tiered" not in java_options_for(is_little=False)
+
+
+def test_the_driver_of_a_cluster_compiles_quickly_and_leaves_garbage_to_the_user() -> None:
+    assert "-XX:TieredStopAtLevel=1" in PLANNING_JAVA
+    assert "GC" not in PLANNING_JAVA
 
 
 @pytest.mark.parametrize(("parts", "tasks"), [(2, 2), (9, 9)])

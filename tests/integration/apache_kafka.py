@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -138,20 +139,22 @@ def apache_kafka(
     zookeeper = _spawn_zookeeper(libs, root, zookeeper_port)
     broker: subprocess.Popen[bytes] | None = None
     try:
+        _wait_until_served(zookeeper_port, zookeeper, root / "zookeeper.log")
         commands = list(_znodes(cluster_id, broker_id, topics))
         options = ["-waitforconnection", "-timeout", str(DEADLINE_MS // 2)]
         options += ["-server", f"127.0.0.1:{zookeeper_port}"]
         main = "org.apache.zookeeper.ZooKeeperMain"
         told = run_tool(libs, main, *options, cwd=root, stdin="\n".join([*commands, "quit", ""]))
-        log = (root / "zookeeper.log").read_text()
-        assert told.count("Created") == len(commands), f"{told}\n{log[-2000:]}"
+        said = (root / "zookeeper.log").read_text()
+        assert told.count("Created") == len(commands), f"{told}\n{said[-2000:]}"
         config = root / "broker.properties"
         values = {"broker_id": broker_id, "port": port, "zookeeper": zookeeper_port}
         more = "".join(f"{key}={value}\n" for key, value in configs.items())
         config.write_text(_BROKER.format(log_dirs=",".join(log_dirs), **values) + more)
         broker = _spawn(libs, root, "kafka.Kafka", config, "broker")
-        _wait_for_leaders(port, topics, broker, root / "broker.log")
-        yield ApacheKafka(port, broker, root / "broker.log")
+        log = root / "broker.log"
+        _wait_for(lambda: _are_led(port, topics), broker, log, "there are no leaders")
+        yield ApacheKafka(port, broker, log)
     finally:
         for process in (broker, zookeeper):
             if process is not None:
@@ -200,6 +203,22 @@ def _spawn_zookeeper(libs: Path, root: Path, port: int) -> subprocess.Popen[byte
     return _spawn(libs, root, main, config, "zookeeper")
 
 
+def _wait_until_served(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until ZooKeeper has loaded its data.
+
+    It listens before, and answers a session that is asked for then never: its client waits until
+    the whole session is over.
+    """
+    _wait_for(lambda: b"Mode:" in _asked(port, b"srvr"), process, log, "ZooKeeper serves nobody")
+
+
+def _asked(port: int, word: bytes) -> bytes:
+    """Return what ZooKeeper answers to one of its four-letter words."""
+    with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+        connection.sendall(word)
+        return connection.makefile("rb").read()
+
+
 def _spawn(libs: Path, root: Path, main: str, config: Path, name: str) -> subprocess.Popen[bytes]:
     classpath = f"{root}{os.pathsep}{libs}/*"
     command = ["java", *_FAST_JVM, "-cp", classpath, main, str(config)]
@@ -207,18 +226,18 @@ def _spawn(libs: Path, root: Path, main: str, config: Path, name: str) -> subpro
         return subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT)
 
 
-def _wait_for_leaders(
-    port: int, topics: Sequence[KnownTopic], process: subprocess.Popen[bytes], log: Path
+def _wait_for(
+    condition: Callable[[], bool], process: subprocess.Popen[bytes], log: Path, otherwise: str
 ) -> None:
     end = time.monotonic() + DEADLINE_S
     while time.monotonic() < end:
         assert process.poll() is None, log.read_text()[-2000:]
         with suppress(OSError):
-            if _are_led(port, topics):
+            if condition():
                 return
         with suppress(subprocess.TimeoutExpired):
             process.wait(0.1)
-    raise AssertionError(f"no leaders after {DEADLINE_S} s: {log.read_text()[-2000:]}")
+    raise AssertionError(f"{otherwise} after {DEADLINE_S} s: {log.read_text()[-2000:]}")
 
 
 def _are_led(port: int, topics: Sequence[KnownTopic]) -> bool:

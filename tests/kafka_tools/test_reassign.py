@@ -8,6 +8,7 @@ import re
 import pytest
 
 from protocol.errors import ErrorCode, KafkaError
+from tests.deadlines import DEADLINE_MS
 from tests.integration.labs import Lab, consume_with_confluent, produce_with_confluent
 from tests.kafka_tools.plans import CANCEL, EXECUTE, LIST, VERIFY, PlanFile, terse_error
 from tests.kafka_tools.tools import KafkaTools, Printed
@@ -281,10 +282,16 @@ def test_a_plan_that_changes_nothing_raises_the_leader_epoch(
     before = lab.partition(created)
     plan.write({(created, 0): [1, 2]})
     assert execute(plan) == [f"Successfully started partition reassignment for {created}-0"]
+    lab.cluster.wait_until(
+        lambda admin: (
+            admin.any_view([created]).partition(created, 0).leader_epoch > before.leader_epoch
+        ),
+        "brokers know of a higher leader epoch, as Kafka's do",
+        DEADLINE_MS,
+    )
     lab.wait_for_reassignments({(created, 0): [1, 2]})
     after = lab.partition(created)
     assert (after.leader, after.replicas, after.isr) == (before.leader, (1, 2), before.isr)
-    assert after.leader_epoch > before.leader_epoch, "as Kafka does"
 
 
 @pytest.mark.parametrize(("target", "is_taken"), [([3, 1], True), ([1], False), ([1, 2, 3], False)])
