@@ -5,6 +5,7 @@ It has no timers and answers nobody; ``rebalances`` does. Source: ClassicGroup, 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -224,10 +225,10 @@ class ClassicGroup:
         Each member votes for the one that it prefers. Source: ClassicGroup.selectProtocol.
         """
         candidates = {name for name, count in self._supporters.items() if self._is_all(count)}
-        votes: dict[str, int] = {}
-        for member in self.members.values():
-            vote = next(name for name, _ in member.protocols if name in candidates)
-            votes[vote] = votes.get(vote, 0) + 1
+        votes = Counter(
+            next(name for name, _ in member.protocols if name in candidates)
+            for member in self.members.values()
+        )
         return max(votes, key=votes.__getitem__)
 
     def supports(self, protocol_type: str, names: Iterable[str]) -> bool:

@@ -13,11 +13,21 @@ from weakref import WeakKeyDictionary
 
 from broker.coordinators.verification_channels import Codes, VerificationChannels
 from broker.coordinators.verifier import Verifier, _Outcome, _Wanted
-from broker.core.transaction_state.verifying import VerificationAsked, Verifying, verified_code
+from broker.core.coordination import TransactionProducer
+from broker.core.transaction_state import verifying as rules
+from broker.core.transaction_state.verifying import (
+    Refused,
+    ToldCode,
+    VerificationAsked,
+    VerificationBatch,
+    Verifying,
+    verified_code,
+)
 from broker.core.verification import ALREADY_OPEN
 from broker.engine.types import ProducePart
-from protocol.errors import ErrorCode
-from simulation.contracts.contract import Broken, of_method
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import TopicPartition
+from simulation.contracts.contract import Broken, of_function, of_method
 
 _said: Final[WeakKeyDictionary[VerificationChannels, dict[VerificationAsked, Codes]]] = (
     WeakKeyDictionary()
@@ -104,3 +114,82 @@ def verified(
         if isinstance(each, ProducePart) and each._replace(guard=None) != part:
             return f"{part} goes on as {each}"
     return None
+
+
+@of_method(VerificationBatch, "add")
+def batched(
+    batch: VerificationBatch, asked: VerificationAsked
+) -> Generator[None, Refused | None, Broken]:
+    """Of one transactional id one question is asked, that of the newest epoch, and then the last.
+
+    The other one is answered: its producer is fenced, or has sent its request again.
+    """
+    name = asked.transactional_id
+    before = batch._asked.get(name)  # noqa: SLF001 -- as above
+    refused = yield
+    is_late = before is not None and asked.producer_epoch < before.producer_epoch
+    kept, pushed_out = (before, asked) if is_late else (asked, before)
+    if batch._asked.get(name) is not kept:  # noqa: SLF001 -- as above
+        return f"{batch._asked.get(name)} is to be asked, not {kept}"  # noqa: SLF001 -- as above
+    if refused is None or before is None or pushed_out is None:
+        return None if refused is pushed_out is None else f"{refused}, pushed out is {pushed_out}"
+    is_again = before.producer_epoch == asked.producer_epoch
+    code = ErrorCode.NETWORK_EXCEPTION if is_again else ErrorCode.INVALID_PRODUCER_EPOCH
+    is_so = refused.asked is pushed_out and refused.code is code
+    return None if is_so else f"{refused}, not {pushed_out} with {code.name}"
+
+
+_UNKNOWN_TO_OLD_CLIENTS: Final = {ErrorCode.TRANSACTION_ABORTABLE, ErrorCode.PRODUCER_FENCED}
+_COORDINATOR_IS_AWAY: Final = {
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NETWORK_EXCEPTION,
+}
+
+
+@of_function(rules.verified_code)
+def verified_codes(code: ErrorCode, how: Verifying) -> Generator[None, ErrorCode, Broken]:
+    """Nobody is told a code that its version does not know, and no refusal is told as none."""
+    told = yield
+    if (code is ErrorCode.NONE) is not (told is ErrorCode.NONE):
+        return f"{code.name} is told as {told.name}"
+    is_old = how is Verifying.FOR_OLD_CLIENT
+    return f"{how} is told {told.name}" if is_old and told in _UNKNOWN_TO_OLD_CLIENTS else None
+
+
+@of_function(rules.produce_refusal)
+def produce_refusal(code: ErrorCode, how: Verifying) -> Generator[None, ToldCode, Broken]:
+    """A producer tries again where only its coordinator is away, or an end is under way."""
+    told = yield
+    is_waiting = code is ErrorCode.CONCURRENT_TRANSACTIONS and how is not Verifying.ADDING
+    wanted = ErrorCode.NOT_ENOUGH_REPLICAS if code in _COORDINATOR_IS_AWAY or is_waiting else code
+    return None if told.code is wanted else f"{code.name} is told as {told}, not {wanted.name}"
+
+
+@of_function(rules.offset_commit_refusal)
+def offset_commit_refusal(code: ErrorCode, how: Verifying) -> Generator[None, ErrorCode, Broken]:
+    """Who commits offsets in a transaction tries again after what passes, as its version can."""
+    told = yield
+    is_waiting = code is ErrorCode.CONCURRENT_TRANSACTIONS and how is not Verifying.ADDING
+    is_passing = code is ErrorCode.NETWORK_EXCEPTION or is_waiting
+    wanted = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if is_passing else code
+    return None if told is wanted else f"{code.name} is told as {told.name}, not {wanted.name}"
+
+
+@of_method(Verifier, "check")
+def check(
+    verifier: Verifier, tp: TopicPartition, producer: TransactionProducer
+) -> Generator[None, None, Broken]:
+    """Offsets that were verified become part of no transaction that a marker has ended since."""
+    states = None
+    try:
+        states = verifier._ports.produces._led_producers(tp)  # noqa: SLF001 -- as above
+    except KafkaError:
+        """Another broker leads, which is for the rule to say."""
+    guard = producer.guard
+    yield
+    if guard is None:
+        return None
+    is_open = states is not None and states.is_verified(*producer[:2], guard)
+    return None if is_open else f"{producer} goes on in {tp}, and its transaction is over"

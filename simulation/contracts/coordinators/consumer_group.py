@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from broker.core.groups.assignors.assignment import SubscriptionType
 from broker.core.groups.consumer import group_log
 from broker.core.groups.consumer.consumer_group import ConsumerGroup
 from broker.core.groups.consumer.consumer_member import ConsumerMember, Held, MemberState
@@ -110,6 +111,19 @@ def topics(group: ConsumerGroup) -> Generator[None, list[str], Broken]:
     told = yield
     wanted = sorted(names_read(group))
     return None if told == wanted else f"{told}, not {wanted}"
+
+
+@of_method(ConsumerGroup, "subscription_type")
+def subscription_type(group: ConsumerGroup) -> Generator[None, SubscriptionType, Broken]:
+    """Members are alike when they name the same topics, or have one regular expression alone."""
+    told = yield
+    said = {(each.topics, each.regex or "") for each in group.members.values()}
+    is_alike = len(said) <= 1 and not any(names and regex for names, regex in said)
+    is_told = told is SubscriptionType.HOMOGENEOUS
+    if is_told and not is_alike:
+        return f"{said} are told as alike"
+    by_names = is_alike and not any(regex for _, regex in said)
+    return f"{said} are told as different" if by_names and not is_told else None
 
 
 @of_function(group_log.apply)

@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterable, Sequence
 from broker.core.coordination import Decided, Waiter, batch_size_bound
 from broker.core.groups import group_catalog
 from broker.core.groups.classic_group import ClassicGroup, GroupState
+from broker.core.groups.group_members import GroupMembers
 from broker.core.groups.group_offsets import Committed, GroupOffsets, read_offset
 from broker.core.groups.group_shard import Commit, FetchedOffset, GroupShard
 from protocol.errors import ErrorCode, KafkaError
@@ -230,6 +231,28 @@ def loaded(shard: GroupShard, now_ms: int, wall_ms: int) -> Generator[None, Deci
     wanted = now_ms + shard._config.offsets_retention_check_interval_ms  # noqa: SLF001 -- as above
     found = shard._look_due_ms  # noqa: SLF001 -- as above
     return None if found == wanted else f"looked for at {found}, not {wanted}"
+
+
+@of_method(GroupMembers, "expire")
+def expire_members(
+    members: GroupMembers, now_ms: int, wall_ms: int
+) -> Generator[None, Decided, Broken]:
+    """What members of either protocol are due is done, unless a batch has no room for all."""
+    del wall_ms
+    decided = yield
+    next_ms = members.next_due_ms()
+    is_left = next_ms is not None and next_ms <= now_ms
+    is_short = batch_size_bound(decided.records) < members._batch_bytes_max() // 2  # noqa: SLF001 -- as above
+    return f"something is due at {next_ms} still, it is {now_ms}" if is_left and is_short else None
+
+
+@of_method(GroupMembers, "next_due_ms")
+def members_due(members: GroupMembers) -> Generator[None, int | None, Broken]:
+    """Members are due when the first of either protocol is."""
+    told = yield
+    due = [each.next_due_ms() for each in (members.classic, members.consumer)]
+    wanted = min((each for each in due if each is not None), default=None)
+    return None if told == wanted else f"due at {told}, not {wanted}"
 
 
 def _is_joined_anew(group: object) -> bool:

@@ -49,11 +49,14 @@ def reconciled(
     """A member gets what nobody else has, and is asked for the rest before it goes on.
 
     What it shall have it keeps; nothing is taken from it that it does not say to have given back.
+    Of topics that it reads no more it keeps nothing, whatever its target is.
     """
-    del subscription_changed
     after = yield
     if member.state is MemberState.UNKNOWN:
         return None
+    unread = {each for each in held_places(after.assigned) if each[0] not in towards.subscribed_ids}
+    if subscription_changed and unread:
+        return f"{unread} are kept by {member}, which reads other topics now"
     shall = {each for each in held_places(towards.target) if each[0] in towards.subscribed_ids}
     return (
         _wrongly_given(member, after, towards, shall)

@@ -8,21 +8,33 @@ Source: CoordinatorRuntime, CoordinatorLoaderImpl, PartitionWriter; KIP-848.
 from __future__ import annotations
 
 import asyncio
+from array import array
 from collections.abc import Generator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from broker.coordinators.groups import CoordinatorRelay
-from broker.coordinators.shard_host import ShardHost
+from broker.coordinators.offset_commits import commit_offsets
+from broker.coordinators.shard_host import BATCH_BYTES_WANTED, BATCHES_IN_FLIGHT_MAX, ShardHost
 from broker.coordinators.shards import Shards
 from broker.coordinators.transactions import Transactions
-from broker.core.coordination import Decided, Record, TransactionProducer, Waiter
-from broker.core.groups.group_shard import GroupShard
+from broker.core import coordination
+from broker.core.coordination import (
+    Decided,
+    Record,
+    TransactionProducer,
+    Waiter,
+    append_error,
+    batch_size_bound,
+)
+from broker.core.groups.group_shard import Commit, GroupShard
 from broker.core.transaction_state.shard import MarkersDue, TransactionShard
 from broker.engine.serve.led_logs import LedLogs
 from broker.engine.serve.produce import BegunProduce
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-from simulation.contracts.contract import Broken, of_method
+from simulation.contracts.contract import Broken, of_function, of_method
+
+Asked: TypeAlias = Generator[None, object, Broken]
 
 
 def _open(host: ShardHost[Any], waiters: Sequence[Waiter]) -> dict[Waiter, asyncio.Future[Any]]:
@@ -49,8 +61,10 @@ def take(host: ShardHost[Any], decided: Decided) -> Generator[None, None, Broken
     waiting = _open(host, [each.waiter for each in decided.answers])
     is_behind = bool(decided.records or host._unwritten or host._in_flight)  # noqa: SLF001 -- as above
     before = _unwritten(host)
+    counts = [len(write.records) for write in host._unwritten]  # noqa: SLF001 -- as above
     yield
-    if decided.records and (misplaced := _misplaced(before, decided, _unwritten(host))):
+    misplaced = _misplaced(before, decided, _unwritten(host)) or _too_large(host, decided, counts)
+    if decided.records and misplaced:
         return f"{host.tp}: {misplaced}"
     answered = [each for each, future in waiting.items() if future.done()]
     if is_behind and answered:
@@ -85,10 +99,52 @@ def _misplaced(
     return None
 
 
+def _too_large(host: ShardHost[Any], decided: Decided, before: Sequence[int]) -> Broken:
+    """Say which batch grew too large; ``before`` has how many records each had.
+
+    What is one decision, or one record, alone may be as large as it is.
+    """
+    most = min(BATCH_BYTES_WANTED, host._log.batch_bytes_max)  # noqa: SLF001 -- as above
+    alone = len(decided.records) if decided.is_atomic else 1
+    for number, write in enumerate(host._unwritten):  # noqa: SLF001 -- as above
+        count = len(write.records)
+        is_changed = number >= len(before) or count > before[number]
+        is_alone = number >= len(before) and count == alone
+        if is_changed and not is_alone and batch_size_bound(write.records) > most:
+            return f"{count} records are one batch, of more than {most} bytes"
+    return None
+
+
 def _unalarmed(host: ShardHost[Any]) -> Broken:
     due_ms = None if host._shard is None else host._shard.next_due_ms()  # noqa: SLF001 -- as above
     alarm_ms = host._alarm_ms  # noqa: SLF001 -- as above
     return None if alarm_ms == due_ms else f"{host.tp} looks at {alarm_ms}, due is {due_ms}"
+
+
+@of_method(ShardHost, "ask")
+def ask(host: ShardHost[Any], decide: object, *, writes: bool = False) -> Asked:
+    """Nobody decides what the log would not take for sure, and who was answered has no timer."""
+    del decide
+    code = host._log.refusal()  # noqa: SLF001 -- as above
+    is_refused = writes and host.is_loaded and code is not ErrorCode.NONE
+    told: ErrorCode | None = None
+    try:
+        yield
+    except KafkaError as refused:
+        told = refused.code
+    left = host._timers.keys() - host._waiting.keys()  # noqa: SLF001 -- as above
+    if left:
+        return f"{host.tp}: timers of {sorted(left)} are left, who wait no more"
+    is_so = not is_refused or told is append_error(code)
+    return None if is_so else f"{host.tp} takes nothing, {code.name}, and {told} is told"
+
+
+@of_method(ShardHost, "shard")
+def shard(host: ShardHost[Any]) -> Generator[None, object, Broken]:
+    """Who asks for a shard gets the one that decides, once it is loaded and not before."""
+    found = yield
+    is_so = found is not None and found is host._shard and not host.is_unreadable  # noqa: SLF001 -- as above
+    return None if is_so else f"{host.tp} gives {found}, and is loaded: {host.is_loaded}"
 
 
 @of_method(ShardHost, "_settle")
@@ -153,6 +209,8 @@ def write(host: ShardHost[Any]) -> Generator[None, None, Broken]:
     refused = _refused(host)
     if refused is not None:
         return f"{host.tp}: {wanted} is written behind what was refused: {refused}"
+    if len(host._in_flight) >= BATCHES_IN_FLIGHT_MAX:  # noqa: SLF001 -- as above
+        return f"{host.tp}: {len(host._in_flight)} batches are on their way, and one more follows"  # noqa: SLF001 -- as above
     yield
     if host._shard is shard:  # noqa: SLF001 -- as above
         return None
@@ -199,6 +257,48 @@ def begin(
         return f"{host.tp} is in epoch {host.leader_epoch}, {leader_epoch} begins"
     is_stuck = leader_epoch > before and host.is_unreadable
     return f"{host.tp} is not read again in epoch {leader_epoch}" if is_stuck else None
+
+
+@of_method(Shards, "lead")
+def lead(
+    shards: Shards[Any], tp: TopicPartition, leader_epoch: int
+) -> Generator[None, None, Broken]:
+    """Who leads a partition has one shard for it, in this leader epoch or a later one."""
+    is_running = shards._tasks is not None  # noqa: SLF001 -- as above
+    before = [each for each in shards.hosts() if each.tp == tp]
+    yield
+    hosts = [each for each in shards.hosts() if each.tp == tp]
+    if not is_running:
+        return f"{tp} is led, and nobody works" if hosts != before else None
+    if len(hosts) != 1 or (before and hosts != before):
+        return f"{tp} has {len(hosts)} shards, before there were {len(before)}"
+    is_of_now = hosts[0].leader_epoch >= leader_epoch
+    return None if is_of_now else f"{tp} is led in {hosts[0].leader_epoch}, not {leader_epoch}"
+
+
+@of_function(coordination.partition_for)
+def partition_for(key: str, partition_count: int) -> Generator[None, int, Broken]:
+    """A key belongs where Java's hash of it says, whoever is asked."""
+    found = yield
+    units = array("H", key.encode("utf-16-le", "surrogatepass"))
+    hashed = sum(unit * pow(31, power, 1 << 32) for power, unit in enumerate(reversed(units)))
+    signed = (hashed + (1 << 31)) % (1 << 32) - (1 << 31)
+    wanted = 0 if signed == -(1 << 31) else abs(signed) % partition_count
+    return None if found == wanted else f"{key!r} belongs to {wanted}, not to {found}"
+
+
+@of_function(commit_offsets)
+def committed_offsets(
+    groups: object, commit: Commit, codes: Sequence[ErrorCode], check: object = None
+) -> Generator[None, Sequence[ErrorCode], Broken]:
+    """What a request says of a partition that nobody knows stays, and each has its own code."""
+    del groups, check
+    told = yield
+    is_kept = all(
+        was is ErrorCode.NONE or was is now for was, now in zip(codes, told, strict=False)
+    )
+    is_whole = len(told) == len(codes) and list(codes).count(ErrorCode.NONE) == len(commit.offsets)
+    return None if is_kept and is_whole else f"{list(told)} of {list(codes)}"
 
 
 @of_method(Shards, "resign")

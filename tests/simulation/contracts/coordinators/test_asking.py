@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any, Final
 
@@ -14,11 +15,19 @@ import pytest
 from broker.coordinators.broker_channels import ChannelPorts
 from broker.coordinators.verification_channels import Codes, VerificationChannels
 from broker.coordinators.verifier import Verifier, _Outcome, _Wanted
+from broker.core.coordination import TransactionProducer
+from broker.core.transaction_state import verifying
 from broker.core.transaction_state.begin import ProducerIdAndEpoch
-from broker.core.transaction_state.verifying import VerificationAsked, Verifying
+from broker.core.transaction_state.verifying import (
+    Refused,
+    ToldCode,
+    VerificationAsked,
+    VerificationBatch,
+    Verifying,
+)
 from broker.core.verification import VerificationGuard
 from broker.engine.types import ProducePart
-from protocol.errors import ErrorCode
+from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.transactions import (
     AddPartitionsToTxnPartitionResult,
@@ -125,6 +134,62 @@ async def changes_places(_: object, parts: Sequence[ProducePart], *__: object) -
     return list(reversed(parts))
 
 
+def asked(epoch: int) -> VerificationAsked:
+    return VerificationAsked("pay", 7, epoch, (A0,), HOW)
+
+
+def asked_twice(*epochs: int) -> Callable[[], object]:
+    def use() -> None:
+        batch = VerificationBatch()
+        for epoch in epochs:
+            batch.add(asked(epoch))
+
+    return use
+
+
+def keeps_the_first(batch: VerificationBatch, asked: VerificationAsked) -> Refused | None:
+    before = batch._asked.setdefault(asked.transactional_id, asked)
+    return None if before is asked else Refused(asked, ErrorCode.NETWORK_EXCEPTION)
+
+
+def keeps_the_last(batch: VerificationBatch, asked: VerificationAsked) -> Refused | None:
+    before = batch._asked.get(asked.transactional_id)
+    batch._asked[asked.transactional_id] = asked
+    return None if before is None else Refused(before, ErrorCode.NETWORK_EXCEPTION)
+
+
+def as_it_is(code: ErrorCode, _how: Verifying) -> ErrorCode:
+    return code
+
+
+def told_as_it_is(code: ErrorCode, _how: Verifying) -> ToldCode:
+    return ToldCode(code, "")
+
+
+def is_told(rule: str, code: ErrorCode, how: Verifying) -> Callable[[], object]:
+    return lambda: getattr(verifying, rule)(code, how)
+
+
+def looked_at(*, is_verified: bool) -> Callable[[], object]:
+    """Look at a transaction that was verified once more, in which a marker came since or not."""
+
+    def check_verified(*_: object) -> None:
+        if not is_verified:
+            raise KafkaError(ErrorCode.INVALID_TXN_STATE)
+
+    states = SimpleNamespace(is_verified=lambda *_: is_verified)
+    produces = SimpleNamespace(_led_producers=lambda _: states, check_verified=check_verified)
+    ports: Any = SimpleNamespace(produces=produces)
+
+    def use() -> None:
+        with suppress(KafkaError):
+            Verifier(ports).check(A0, TransactionProducer(7, 0, VerificationGuard()))
+
+    return use
+
+
+OLD: Final = Verifying.FOR_OLD_CLIENT
+AWAY, BUSY = ErrorCode.NOT_COORDINATOR, ErrorCode.CONCURRENT_TRANSACTIONS
 WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     (ANSWER, answers(None), told(ask)),
     (ASK, confirms_all, told(ask)),
@@ -132,6 +197,24 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     (ASK_ONCE, asks_nobody, told(ask_once)),
     (ASK_ONCE, refuses_all, told(ask_once)),
     ("Verifier.verified", changes_places, told(plain)),
+    ("Verifier.check", answers(None), looked_at(is_verified=False)),
+    ("VerificationBatch.add", keeps_the_first, asked_twice(0, 1)),
+    ("VerificationBatch.add", keeps_the_last, asked_twice(1, 0)),
+    ("VerificationBatch.add", keeps_the_last, asked_twice(0, 1)),
+    ("VerificationBatch.add", answers(None), asked_twice(0)),
+    (
+        "verifying.verified_code",
+        as_it_is,
+        is_told("verified_code", ErrorCode.PRODUCER_FENCED, OLD),
+    ),
+    (
+        "verifying.verified_code",
+        answers(ErrorCode.NONE),
+        is_told("verified_code", ErrorCode.TRANSACTION_ABORTABLE, HOW),
+    ),
+    ("verifying.produce_refusal", told_as_it_is, is_told("produce_refusal", AWAY, HOW)),
+    ("verifying.produce_refusal", told_as_it_is, is_told("produce_refusal", BUSY, HOW)),
+    ("verifying.offset_commit_refusal", as_it_is, is_told("offset_commit_refusal", BUSY, HOW)),
 ]
 
 

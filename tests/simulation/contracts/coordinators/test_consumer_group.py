@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+from broker.core.groups.assignors.assignment import SubscriptionType
 from broker.core.groups.consumer import group_log
 from broker.core.groups.consumer.consumer_group import ConsumerGroup
 from broker.core.groups.consumer.consumer_member import ConsumerMember
@@ -88,6 +89,13 @@ def loaded(*kinds: type[Any]) -> Callable[[], object]:
     return use
 
 
+def reads_other_topics() -> object:
+    """Let two members read something else."""
+    lab = Lab()
+    lab.beat("a")
+    return lab.beat("b", subscribed_topic_names=["bills"])
+
+
 WRONG_RULES: Final[list[tuple[str, Wrong | property, Callable[[], object]]]] = [
     ("ConsumerGroup.put", owns_late, stories.shared),
     ("ConsumerGroup.put", names_twice, stories.shared),
@@ -98,6 +106,13 @@ WRONG_RULES: Final[list[tuple[str, Wrong | property, Callable[[], object]]]] = [
     ("group_log.apply", without(ConsumerGroupMemberMetadataKey), stories.other_topics),
     ("group_log.apply", forgets_what_is_given_back, stories.silent_about_what_it_has),
     ("ConsumerRebalances.write", writes_nothing, stories.shared),
+    *(
+        ("ConsumerGroup.subscription_type", answers(told), story)
+        for told, story in (
+            (SubscriptionType.HETEROGENEOUS, stories.shared),
+            (SubscriptionType.HOMOGENEOUS, reads_other_topics),
+        )
+    ),
     *(
         ("GroupMembers.replay", answers(None), loaded(kind))
         for kind in (

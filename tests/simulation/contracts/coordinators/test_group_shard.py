@@ -84,6 +84,20 @@ def end(*, is_commit: bool) -> Callable[[], object]:
     return use
 
 
+def silent() -> object:
+    """Let a member be silent for its session."""
+    shard = shard_of()
+    request = JoinGroupRequest(
+        group_id="g",
+        session_timeout_ms=10_000,
+        member_id="",
+        protocol_type="consumer",
+        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+    )
+    shard.members.join(Joining(1, request, 4, "client", "/h", "unique"), 0, 0)
+    return shard.members.next_due_ms(), shard.members.expire(10_000, 10_000)
+
+
 GOOD = NewOffset(TP, 5, 1, "hi")
 UNSTABLE = FetchedOffset(OTHER, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
 WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
@@ -132,6 +146,8 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
         answers(None),
         lambda: (shard := shard_of(), shard.loaded(0, 0), shard.next_due_ms()),
     ),
+    ("GroupMembers.next_due_ms", answers(None), silent),
+    ("GroupMembers.expire", answers(Decided()), silent),
     (
         "group_catalog.delete",
         answers(told(NONE)),

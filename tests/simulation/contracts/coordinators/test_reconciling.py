@@ -135,6 +135,22 @@ def two_look_for_topics() -> object:
     return lab.beat("a")
 
 
+def still_holds(
+    member: ConsumerMember, towards: Towards, owned: Any, *, subscription_changed: bool
+) -> ConsumerMember:
+    """Leave a member the topics that it reads no more until it has another target."""
+    if subscription_changed and member.epoch == towards.epoch:
+        return member
+    return RECONCILED(member, towards, owned, subscription_changed=subscription_changed)
+
+
+def reads_less_before_a_new_assignment() -> object:
+    config = {"group_consumer_assignment_interval_ms": 1_000}
+    lab = Lab(image_with(orders=1, bills=1), **config)
+    lab.beat("a", subscribed_topic_names=["orders", "bills"])
+    return lab.beat("a", subscribed_topic_names=["bills"])
+
+
 WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("reconciliation.reconciled", all_at_once, stories.shared),
     ("reconciliation.reconciled", unasked, stories.silent_about_what_it_has),
@@ -142,6 +158,7 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("reconciliation.reconciled", since_now, stories.shared),
     ("reconciliation.reconciled", stays_where_it_is, stories.shared),
     ("reconciliation.reconciled", keeps_the_rest, stories.shared),
+    ("reconciliation.reconciled", still_holds, reads_less_before_a_new_assignment),
     ("ConsumerRebalances.reconcile", untimed, stories.silent_about_what_it_has),
     ("ConsumerRebalances.reconcile", to_the_epoch_of_the_group, stories.shared),
     ("ConsumerRebalances.begin_epoch_if_due", answers(None), stories.answer_is_lost),

@@ -12,13 +12,22 @@ from typing import Any, Final
 
 import pytest
 
+from broker.coordinators import offset_commits
 from broker.coordinators.coordinator_log import CoordinatorLog
 from broker.coordinators.groups import CoordinatorRelay
-from broker.coordinators.shard_host import HostPorts, ShardHost, _Write
+from broker.coordinators.shard_host import (
+    BATCH_BYTES_WANTED,
+    BATCHES_IN_FLIGHT_MAX,
+    HostPorts,
+    ShardHost,
+    _Write,
+)
 from broker.coordinators.transactions import Transactions
+from broker.core import coordination
 from broker.core.coordination import Answer, Decided, Record, TransactionProducer
 from broker.core.groups.group_offsets import Committed, offset_records
-from broker.core.groups.group_shard import GroupShard
+from broker.core.groups.group_shard import Commit, GroupShard, NewOffset
+from broker.core.groups.membership import Committer
 from broker.core.transaction_state.metadata import TransactionMetadata, TransactionState
 from broker.core.transaction_state.shard import MarkersDue, TransactionLimits, TransactionShard
 from broker.core.transaction_state.stored import record_of
@@ -37,7 +46,9 @@ from tests.simulation.contracts.coordinators.hosted_stories import (
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
 Wrong = Callable[..., Any]
+NONE: Final = ErrorCode.NONE
 _take = ShardHost[Any].take
+_ask = ShardHost[Any].ask
 
 
 async def asked_at_once(lab: Lab) -> None:
@@ -219,7 +230,43 @@ async def writes_on(host: ShardHost[Any]) -> None:
     host._in_flight.append((begun, write))
 
 
-WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
+async def two_large_ones(lab: Lab) -> None:
+    host = await in_flight(lab)
+    for _ in range(2):
+        host.take(Decided([(b"paid", bytes(BATCH_BYTES_WANTED))]))
+
+
+async def tries_in_vain(_host: object, _decide: object, *, writes: bool = False) -> object:
+    return writes
+
+
+async def leaves_a_timer(host: ShardHost[Any], decide: Any, *, writes: bool = False) -> object:
+    found = await _ask(host, decide, writes=writes)
+    host._timers[99] = asyncio.get_running_loop().call_later(1, host._wake.set)
+    return found
+
+
+async def asked_in_vain(lab: Lab) -> None:
+    await lab.elect(OFFSETS, 1, [1])
+    lab[1].replica(OFFSETS).partition.min_insync_replicas = 2
+    await commit(lab[1], 5)
+
+
+async def led_here(lab: Lab) -> None:
+    lab[1].groups.lead(OFFSETS._replace(partition=1), 3)
+
+
+async def tells_nothing(*_: object, **__: object) -> list[ErrorCode]:
+    return []
+
+
+async def committed_with_others(lab: Lab) -> None:
+    wanted = Commit("g", Committer(is_transactional=False), [NewOffset(ORDERS, 5)])
+    codes = [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, NONE]
+    await offset_commits.commit_offsets(lab[1].groups, wanted, codes)
+
+
+WRONG_RULES: Final[list[tuple[str, Wrong | property, Callable[[], object]]]] = [
     ("ShardHost.take", at_once, story(committed)),
     ("ShardHost.take", answers(None), story(committed)),
     ("ShardHost.take", at_once, story(asked_at_once)),
@@ -235,7 +282,14 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("ShardHost._write", writes_on, story(dropped_while_writing)),
     ("ShardHost._load", loads_and_waits_for_nobody, story(led_by_another)),
     ("ShardHost.begin", answers(None), story(led_again)),
+    ("ShardHost.take", mixes, story(two_large_ones)),
+    ("ShardHost.ask", tries_in_vain, story(asked_in_vain)),
+    ("ShardHost.ask", leaves_a_timer, story(committed)),
+    ("ShardHost.shard", property(answers(None)), story(committed)),
+    ("Shards.lead", answers(None), story(led_here)),
     ("Shards.resign", answers(None), story(resigned)),
+    ("coordination.partition_for", answers(0), lambda: coordination.partition_for("a", 50)),
+    ("offset_commits.commit_offsets", tells_nothing, story(committed_with_others)),
     ("CoordinatorRelay.partitions_deleted", answers(None), story(deleted)),
     ("CoordinatorRelay.partitions_deleted", answers(None), story(deleted_in_a_transaction)),
 ]
@@ -243,7 +297,7 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
 
 @pytest.mark.parametrize(("rule", "wrong", "use"), WRONG_RULES)
 def test_a_wrong_rule_is_told_and_the_right_one_is_not(
-    rule: str, wrong: Wrong, use: Callable[[], object]
+    rule: str, wrong: Wrong | property, use: Callable[[], object]
 ) -> None:
     assert told_of(None, rule, use) == []
     assert told_of(wrong, rule, use)
@@ -267,6 +321,16 @@ def test_what_a_dropped_shard_had_written_is_waited_for_by_nobody() -> None:
     assert told_of(None, "ShardHost._begun", story(dropped_while_writing)) == []
     assert told_of(None, "ShardHost._begun", story(committed)) == []
     assert told_of(None, "ShardHost._begun", story(wrong))
+
+
+def test_more_batches_on_their_way_than_may_be_are_told() -> None:
+    async def one_more(lab: Lab) -> None:
+        (host,) = lab[1].groups.hosts()
+        host._in_flight += [(answered(NONE), _Write())] * BATCHES_IN_FLIGHT_MAX
+        host._unwritten.append(_Write(records=[PAID]))
+        await host._write()
+
+    assert told_of(None, "ShardHost._write", story(one_more))
 
 
 LIMITS = TransactionLimits(
