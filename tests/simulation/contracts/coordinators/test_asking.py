@@ -177,8 +177,8 @@ def looked_at(*, is_verified: bool) -> Callable[[], object]:
         if not is_verified:
             raise KafkaError(ErrorCode.INVALID_TXN_STATE)
 
-    states = SimpleNamespace(is_verified=lambda *_: is_verified)
-    produces = SimpleNamespace(_led_producers=lambda _: states, check_verified=check_verified)
+    states = SimpleNamespace(is_verified=answers(is_verified))
+    produces = SimpleNamespace(_led_producers=answers(states), check_verified=check_verified)
     ports: Any = SimpleNamespace(produces=produces)
 
     def use() -> None:
