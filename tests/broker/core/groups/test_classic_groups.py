@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from broker.core.coordination import batch_size_bound
 from broker.core.groups.classic_group import GroupState
 from broker.core.groups.decision import Decision
 from protocol.errors import ErrorCode, KafkaError
@@ -67,9 +68,6 @@ def test_a_heartbeat_tells_of_a_rebalance_and_is_a_sign_of_life_all_the_same() -
         lab.later(SESSION_MS - 1)
         assert lab.heartbeat(ids[1]) == ErrorCode.REBALANCE_IN_PROGRESS
     assert list(lab.group.members) == ids
-
-
-# Joins.
 
 
 def test_an_id_of_a_group_that_is_not_there_is_unknown_and_makes_none() -> None:
@@ -266,12 +264,7 @@ def test_offsets_of_members_of_which_no_topic_is_known_do_not_expire(said: dict[
 def test_offsets_of_a_group_of_no_protocol_expire_from_when_each_was_committed() -> None:
     lab = Lab()
     stored = GroupMetadataValue(
-        protocol_type="",
-        generation=0,
-        protocol=None,
-        leader=None,
-        current_state_timestamp=5,
-        members=[],
+        protocol_type="", generation=0, protocol=None, leader=None, members=[]
     )
     lab.groups.replay(GROUP, stored)
     assert lab.groups.expiry(GROUP) == lab.groups.expiry("unknown")
@@ -307,15 +300,24 @@ def test_of_a_loaded_group_that_is_too_large_all_join_anew() -> None:
     assert lab.reloaded().group.is_in(GroupState.PREPARING_REBALANCE)
 
 
+def test_of_groups_that_end_at_once_so_many_do_as_a_batch_has_room_for() -> None:
+    lab = Lab(batch_bytes_max=600)
+    for each in range(20):
+        lab.join(version=3, group_id=f"group-{each}")
+    lab.later(2 * DELAY_MS)
+    lab.now_ms += 10 * REBALANCE_MS
+    while lab.groups.next_due_ms() is not None:
+        decided = lab.take(lab.groups.expire(lab.now_ms, lab.wall_ms))
+        assert batch_size_bound(decided.records) <= lab.batch_bytes_max
+    assert [group.is_empty for group in lab.groups.groups] == [True] * 20
+
+
 def test_a_group_that_somebody_is_about_to_join_is_not_forgotten() -> None:
     lab = Lab()
     member_id = lab.id_for()
     assert not lab.groups.offsets_gone(GROUP)
     lab.join(member_id)
     assert lab.group.is_in(GroupState.PREPARING_REBALANCE)
-
-
-# Groups.
 
 
 def test_a_group_with_members_cannot_be_deleted() -> None:
@@ -393,8 +395,6 @@ def test_what_no_group_takes_is_refused_before_anybody_looks_for_one() -> None:
     with pytest.raises(KafkaError, match="INVALID_SESSION_TIMEOUT"):
         groups.check_join(JoinGroupRequest(group_id="g", session_timeout_ms=1))
 
-
-# Whatever happens.
 
 TestGroupStory = GroupStory.TestCase
 TestGroupStory.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)

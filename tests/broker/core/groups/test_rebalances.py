@@ -7,6 +7,15 @@ from protocol.errors import ErrorCode
 from tests.broker.core.groups.lab import DELAY_MS, REBALANCE_MS, SESSION_MS, Lab
 
 
+def completing(lab: Lab, count: int) -> list[str]:
+    """Have members join that do not ask for their shares yet; the first leads."""
+    ids = [lab.id_for() for _ in range(count)]
+    for member_id in ids:
+        lab.join(member_id)
+    lab.later(2 * DELAY_MS)
+    return ids
+
+
 def test_a_first_rebalance_waits_for_more_members_once_after_each_that_comes() -> None:
     lab = Lab()
     ids = [lab.id_for() for _ in range(3)]
@@ -53,10 +62,7 @@ def test_only_the_leader_is_told_of_all_members() -> None:
 
 def test_followers_get_their_assignments_when_the_leader_says_them_and_the_log_first() -> None:
     lab = Lab()
-    ids = [lab.id_for() for _ in range(3)]
-    for member_id in ids:
-        lab.join(member_id)
-    lab.later(2 * DELAY_MS)
+    ids = completing(lab, 3)
     early = lab.sync(ids[1])
     assert early not in lab.told
     assert not lab.records
@@ -70,10 +76,7 @@ def test_followers_get_their_assignments_when_the_leader_says_them_and_the_log_f
 
 def test_a_member_that_syncs_twice_is_answered_to_both() -> None:
     lab = Lab()
-    ids = [lab.id_for() for _ in range(2)]
-    for member_id in ids:
-        lab.join(member_id)
-    lab.later(2 * DELAY_MS)
+    ids = completing(lab, 2)
     first, second = lab.sync(ids[1]), lab.sync(ids[1])
     assert lab.code(first) == ErrorCode.REBALANCE_IN_PROGRESS
     lab.sync(ids[0])
@@ -121,10 +124,7 @@ def test_who_waits_for_the_others_needs_no_heartbeat_and_has_a_new_session_when_
 
 def test_who_waits_for_the_assignment_needs_no_heartbeat() -> None:
     lab = Lab()
-    ids = [lab.id_for() for _ in range(2)]
-    for member_id in ids:
-        lab.join(member_id)
-    lab.later(2 * DELAY_MS)
+    ids = completing(lab, 2)
     waiter = lab.sync(ids[1])
     for _ in range(4):
         lab.heartbeat(ids[0])
@@ -151,10 +151,7 @@ def test_a_new_member_that_may_be_gone_waits_five_minutes_and_no_longer() -> Non
 
 def test_members_that_never_ask_for_their_assignment_are_out_after_the_rebalance_timeout() -> None:
     lab = Lab()
-    ids = [lab.id_for() for _ in range(3)]
-    for member_id in ids:
-        lab.join(member_id)
-    lab.later(2 * DELAY_MS)
+    ids = completing(lab, 3)
     waiter = lab.sync(ids[1])
     for _ in range(REBALANCE_MS // SESSION_MS * 2):
         assert waiter not in lab.told
@@ -167,10 +164,7 @@ def test_members_that_never_ask_for_their_assignment_are_out_after_the_rebalance
 
 def test_a_member_of_a_stable_group_that_never_asks_for_its_assignment_is_out_too() -> None:
     lab = Lab()
-    ids = [lab.id_for() for _ in range(2)]
-    for member_id in ids:
-        lab.join(member_id)
-    lab.later(2 * DELAY_MS)
+    ids = completing(lab, 2)
     lab.sync(ids[0])
     for _ in range(REBALANCE_MS // SESSION_MS * 2):
         for member_id in ids:
@@ -194,10 +188,7 @@ def test_a_group_whose_members_are_all_gone_is_empty_and_the_log_knows_it() -> N
 
 def test_an_assignment_too_large_for_the_log_is_refused_and_all_join_again() -> None:
     lab = Lab(batch_bytes_max=1_000)
-    ids = [lab.id_for() for _ in range(2)]
-    for member_id in ids:
-        lab.join(member_id)
-    lab.later(2 * DELAY_MS)
+    ids = completing(lab, 2)
     waits = lab.sync(ids[1])
     leader = lab.sync(ids[0], {ids[0]: bytes(1_000)})
     assert [lab.code(waiter) for waiter in (waits, leader)] == [ErrorCode.UNKNOWN_SERVER_ERROR] * 2
@@ -262,10 +253,7 @@ def test_many_groups_that_end_at_once_are_told_to_the_log_in_batches_that_it_tak
 
 def test_who_is_told_to_join_again_has_a_new_session_to_do_so_and_no_more() -> None:
     lab = Lab()
-    ids = [lab.id_for() for _ in range(2)]
-    for member_id in ids:
-        lab.join(member_id)
-    lab.later(2 * DELAY_MS)
+    ids = completing(lab, 2)
     waiter = lab.sync(ids[1])
     for _ in range(3):
         lab.heartbeat(ids[0])
@@ -363,6 +351,14 @@ def test_who_has_all_asked_for_their_shares_have_no_limit_any_more() -> None:
     all_beat(lab, ids, 2 * REBALANCE_MS)
     assert list(lab.group.members) == ids
     assert lab.group.is_in(GroupState.STABLE)
+
+
+def test_who_waits_for_its_share_when_it_is_removed_is_told_that_it_is_unknown() -> None:
+    lab = Lab()
+    _, follower = static_group(lab, "kitchen", "cellar")
+    waiter = lab.sync(follower)
+    lab.leave(follower)
+    assert lab.code(waiter) == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 def test_shares_of_a_generation_that_was_not_assigned_are_nobodys() -> None:

@@ -152,3 +152,11 @@ def test_a_group_that_is_deleted_is_not_there_and_has_a_tombstone_for_each_recor
     assert [value for _, value in gone] == [None] * 3
     assert lab.members.consumer.get(GROUP) is None
     assert lab.members.consumer.groups == []
+
+
+def test_a_group_for_which_the_log_has_no_room_is_not_there() -> None:
+    lab = Lab()
+    lab.batch_bytes_max = 80
+    assert lab.refused("a") is ErrorCode.UNKNOWN_SERVER_ERROR
+    assert lab.members.consumer.groups == []
+    assert lab.members.consumer.next_due_ms() is None
