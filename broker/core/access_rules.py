@@ -249,16 +249,16 @@ def _configs(operation: Op) -> Rule:
         return access.may(operation, kind, entry.resource_name)
 
     def rule(access: Access, request: Any, _version: int) -> Ruling:
-        denied = [not may(access, entry) for entry in request.resources]
-        if not any(denied):
+        allowed: list[Any] = []
+        denied: list[Any] = []
+        for entry in request.resources:
+            (allowed if may(access, entry) else denied).append(entry)
+        if not denied:
             return Ruling(request)
-        left = [entry for entry, no in zip(request.resources, denied, strict=True) if not no]
-        refused = [
-            (replace(request, resources=[entry]), failed(kind_of(entry)))
-            for entry, no in zip(request.resources, denied, strict=True)
-            if no
-        ]
-        return Ruling(replace(request, resources=left) if left else None, refused)
+        left = replace(request, resources=allowed) if allowed else None
+        return Ruling(
+            left, [(replace(request, resources=[one]), failed(kind_of(one))) for one in denied]
+        )
 
     return rule
 
@@ -267,8 +267,6 @@ def _metadata(access: Access, request: Any, version: int) -> Ruling:
     """Need topics that are named; of all topics the answer leaves out what may not be told."""
     check_names(request, version)
     request = by_ids(request)
-    if request.topics is None or (version == 0 and not request.topics):
-        return Ruling(request)
     creates = request.allow_auto_topic_creation and access.creates_topics
     creates = creates and not access.may_cluster(Op.CREATE, logs=False)  # Who may creates all.
 

@@ -229,6 +229,15 @@ def is_exceeded(quota: ReplicationQuota, now_ms: int) -> Generator[None, bool, B
     return None if is_right else f"{room} bytes are left, it waits: {waits}"
 
 
+@of_method(ReplicationQuota, "wait_ms")
+def wait_ms(quota: ReplicationQuota, now_ms: int) -> Generator[None, int, Broken]:
+    """After its wait a transfer is let in, and not a millisecond sooner."""
+    waits_ms = yield
+    is_let_in = not quota.is_exceeded(now_ms + waits_ms)
+    is_shortest = waits_ms == 0 or quota.is_exceeded(now_ms + waits_ms - 1)
+    return None if is_let_in and is_shortest else f"{waits_ms} ms at {now_ms}"
+
+
 @of_function(requests.follower_request)
 def follower_request(
     settings: requests.FetchSettings,

@@ -347,3 +347,7 @@ def test_partitions_are_numbered_by_the_hash_that_java_has_of_them() -> None:
         for partition in range(40):
             hashed = java(topic, partition)
             assert mover_index(TopicPartition(topic, partition), 1_000_003) == hashed % 1_000_003
+    least = 2**31 - 31 * ord("t")  # Of that the hash is the least of all, which has no opposite.
+    for partition, hashed in ((least, 0), (least + 1, 2**31 - 1), (least - 1, 2**31 - 1)):
+        assert java("t", partition) == hashed
+        assert mover_index(TopicPartition("t", partition), 1_000_003) == hashed % 1_000_003

@@ -207,3 +207,42 @@ def test_generations_say_what_changed_last() -> None:
     filled.update(request(topic(partition(0), name="u", topic_id=OTHER_ID)))
     assert (filled.generation, filled.brokers_generation) == (2, 1)
     assert filled.topic_generations == {"t": 1, "u": 2}
+
+
+def test_brokers_are_known_by_each_listener_that_they_have_and_by_others_not() -> None:
+    inner, outer = broker(1, listener="INNER"), broker(2, listener="OUTER")
+    filled = MetadataImage(broker_id=BrokerId(1), listener="INNER")
+    filled.update(request(brokers=[inner, outer]))
+    assert [one.id for one in filled.live_brokers()] == [1]
+    assert [one.id for one in filled.live_brokers("INNER")] == [1]
+    for _ in range(2):
+        assert [one.id for one in filled.live_brokers("OUTER")] == [2]
+        assert filled.live_broker(2, "OUTER") == LiveBroker(BrokerId(2), "host2", 9092, None)
+    assert filled.live_broker(1, "OUTER") is None
+    assert filled.live_brokers("NOBODY'S") == []
+    moved = replace(outer, endpoints=[replace(outer.endpoints[0], port=1)])
+    change = filled.update(request(brokers=[inner, moved]))
+    assert change.brokers_changed, "where clients reach one has changed"
+    assert filled.brokers_generation == filled.generation == 2
+    found = filled.live_broker(2, "OUTER")
+    assert found is not None
+    assert found.port == 1
+
+
+def test_topics_are_as_old_as_their_last_change_and_have_no_age_once_they_are_gone() -> None:
+    filled = image(topic(partition(0)), topic(partition(0), name="u", topic_id=OTHER_ID))
+    filled.update(request(topic(partition(0, epoch=1))))
+    assert filled.topic_generations == {"t": 2, "u": 1}
+    filled.update(request(topic(partition(0, leader=-2))))
+    assert filled.topic_generations == {"u": 1}
+    assert filled.is_replica(TopicPartition("u", 0), 2)
+    assert not filled.is_replica(TopicPartition("u", 0), 3)
+    assert not filled.is_replica(T0, 2)
+
+
+def test_of_the_brokers_left_the_first_is_told_to_clients_as_controller() -> None:
+    filled = image()
+    filled.update(request(controller=1))
+    assert filled.client_controller_id() == 1
+    filled.update(request(controller=-5, brokers=[broker(3), broker(4)]))
+    assert (filled.controller_id, filled.client_controller_id()) == (-1, 3)
