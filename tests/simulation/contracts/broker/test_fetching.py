@@ -131,6 +131,8 @@ WRONG_RULES: Final[list[tuple[str, Callable[..., object], Callable[[], object]]]
     ("ReplicationQuota.record", answers(None), limited),
     ("ReplicationQuota.is_exceeded", answers(False), lambda: limited().is_exceeded(0)),
     ("ReplicationQuota.is_exceeded", answers(True), lambda: limited(100).is_exceeded(500)),
+    ("ReplicationQuota.wait_ms", answers(1_999), lambda: limited().wait_ms(0)),
+    ("ReplicationQuota.wait_ms", answers(2_001), lambda: limited().wait_ms(0)),
 ]
 
 
