@@ -54,10 +54,10 @@ def resume(step: Step) -> None:
         if all(phase is ReplicaPhase.DELETION_SUCCESSFUL for phase in phases):
             _finish(step, topic)
             continue
-        is_started = ReplicaPhase.DELETION_STARTED in phases
-        if not is_started and ReplicaPhase.DELETION_INELIGIBLE in phases:
-            retry.append(topic)
-        if not is_started and topic not in step.run.deletion_ineligible:
+        if ReplicaPhase.DELETION_STARTED in phases:
+            continue
+        retry.append(topic)
+        if topic not in step.run.deletion_ineligible:
             eligible.append(topic)
     _retry(step, retry)
     if eligible:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Generator, Iterable
 from typing import Final
 
+from broker.core.future_log import MoveState
 from broker.core.partition import Partition
 from broker.core.replication_quota import ReplicationQuota
 from broker.engine.follow.followed import ALL_BYTES, Followed
@@ -129,6 +130,15 @@ def on_copied(
     if log is not None and log.positions.high_watermark > max(committed, before):
         return f"{moving.tp} has {committed} committed, its copy {log.positions.high_watermark}"
     return _unpaid(quota, now_ms, room, size_bytes)
+
+
+@of_method(MovingLog, "_copy")
+def copy_step(moving: MovingLog, _: MoveState) -> Generator[None, int, Broken]:
+    """A step of a move says what it has copied: the next one comes when there is nothing more."""
+    before = moving._future.copied_bytes  # noqa: SLF001 -- as above
+    copied = yield
+    count = moving._future.copied_bytes - before  # noqa: SLF001 -- as above
+    return None if copied == count else f"{count} bytes of {moving.tp} are copied, told {copied}"
 
 
 @of_method(MovingLog, "copy")

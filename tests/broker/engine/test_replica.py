@@ -22,7 +22,7 @@ class Calls:
     def __init__(self) -> None:
         self.count = 0
 
-    def __call__(self) -> None:
+    def __call__(self, *_: object) -> None:
         self.count += 1
 
 
@@ -100,6 +100,24 @@ async def test_a_log_start_is_told_on_once_it_is_written_down_and_not_for_an_old
     failed.set_result(False)
     await asyncio.sleep(0)
     assert (told.count, replica.log_start_write) == (1, failed)
+
+
+async def test_who_waits_for_a_deletion_hears_of_it_when_a_power_cut_does_not_undo_it(
+    alone: Lab,
+) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce(["a", "b"])
+    loop, replica, defects = asyncio.get_running_loop(), alone[1].replica(), Calls()
+    loop.set_exception_handler(defects)
+    waits = DelayedProduce(1, Calls())
+    replica.deleted.add(1, waits, 0)
+    alone[1].workers[replica.log_dir].delay_s = 1
+    alone[1].logs.raise_log_start(replica, 1)
+    await asyncio.sleep(0)
+    assert (replica.low_watermark, waits.codes) == (0, [None])
+    await asyncio.sleep(5)
+    assert (replica.low_watermark, waits.codes) == (1, [ErrorCode.NONE])
+    assert defects.count == 0, "a leader tells nobody"
 
 
 async def test_it_says_where_its_logs_are(alone: Lab) -> None:

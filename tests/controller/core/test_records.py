@@ -52,8 +52,10 @@ def test_a_broker_may_lead_once_it_is_unfenced_and_no_more_when_it_counts_as_dea
     state = state_of(*registered(1, 1), *topic_records("t", [LED]))
     assert (state.reachable_brokers(), state.is_replica_online(tp("t-0"), 1)) == ([1], True)
 
+    ShutdownBegun(1).apply(state)
     BrokerFenced(1).apply(state)
     assert (state.reachable_brokers(), state.is_replica_online(tp("t-0"), 1)) == ([], False)
+    assert not state.brokers[1].is_shutting_down, "who is dead leaves no more"
     ShutdownBegun(1).apply(state)
     BrokerUnfenced(1).apply(state)
     assert not state.is_shutting_down(1)

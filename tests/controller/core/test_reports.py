@@ -82,6 +82,17 @@ def test_a_block_that_a_heartbeat_tells_of_is_given_to_nobody_else() -> None:
     assert PRODUCER_IDS_GAP % 1000 == 0
 
 
+def test_a_gap_for_blocks_of_who_was_not_heard_is_left_once() -> None:
+    cluster = three_brokers()
+    epoch = cluster.state.brokers[1].broker_epoch
+    starts: list[int] = []
+    for unheard in (3, 2):
+        del cluster.machine.run.reports[unheard]
+        asked = AllocateProducerIdsRequest(broker_id=1, broker_epoch=epoch)
+        starts.append(cluster.call(asked).producer_id_start)
+    assert starts == [PRODUCER_IDS_GAP, PRODUCER_IDS_GAP + 1000]
+
+
 def test_a_broker_with_a_log_dir_that_is_offline_does_not_tell_what_is_in_it() -> None:
     cluster = three_brokers()
     untold = cluster.machine.run.untold

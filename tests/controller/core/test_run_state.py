@@ -23,6 +23,14 @@ def test_leaderless_holds_what_is_new_or_offline() -> None:
     assert run.partition_phases == {}
 
 
+def test_a_controller_begins_by_listening() -> None:
+    run = RunState()
+    assert not run.hearing_is_over
+    assert not run.awaits_logs
+    assert not run.has_jumped
+    assert not run.is_new_journal
+
+
 def test_what_was_never_set_does_not_exist() -> None:
     run = RunState()
 

@@ -13,7 +13,7 @@ from controller.core.records import (
     ReplicasProbed,
     ShutdownBegun,
 )
-from controller.core.state import Broker, ClusterState, Partition
+from controller.core.state import Broker, ClusterState, Endpoint, Partition
 from tests.controller.core.cluster import log_dir, registered, topic_records, tp
 
 T0 = tp("t-0")
@@ -50,6 +50,13 @@ def test_the_first_decision_has_a_number_and_none_is_that_of_nobody_knows() -> N
     state = ClusterState()
     assert (state.journal_number, state.lost_after, state.controller_epoch) == (0, 0, 0)
     assert (state.next_broker_epoch, state.next_producer_id) == (1, 0)
+
+
+def test_a_broker_without_the_listener_that_is_asked_for_is_reached_by_its_first_one() -> None:
+    first, other = Endpoint("PLAINTEXT", "a", 1, 0), Endpoint("CONTROL", "b", 2, 0)
+    broker = replace(state_of().brokers[1], endpoints=(first, other))
+    found = [broker.endpoint(name) for name in ("CONTROL", "NOWHERE", None)]
+    assert found == [other, first, first]
 
 
 def test_an_unknown_broker_is_nothing() -> None:

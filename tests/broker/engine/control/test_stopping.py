@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from broker.core.hosted import ReturnRule
@@ -196,3 +198,16 @@ async def test_a_topic_made_again_starts_empty(alone: Lab) -> None:
     del alone.led[ORDERS]
     await alone.create(replicas=[1])
     assert await alone[1].log_end() == 0
+
+
+async def test_files_of_a_deleted_topic_go_after_the_delay_that_it_had(alone: Lab) -> None:
+    """By then nobody knows its settings any more."""
+    await alone.create(replicas=[1], file_delete_delay_ms="5000")
+    node = alone[1]
+    node.topic_configs.clear()
+    assert await alone.stop_replica(1, ORDERS, delete=True) == ErrorCode.NONE
+    disk, left = node.memory[node.paths[0]], list[int]()
+    for _ in range(2):
+        await asyncio.sleep(3)
+        left.append(sum(disk.is_dir(name) for name in disk.list_dir("")))
+    assert left == [1, 0]

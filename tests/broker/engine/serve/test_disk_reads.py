@@ -97,6 +97,7 @@ async def test_committed_readers_see_the_same_from_disk_as_from_memory(alone: La
     from_disk = await read(alone[1])
     assert offsets_of(from_disk) == offsets_of(from_memory)
     assert from_disk.aborted == from_memory.aborted
+    assert (await alone[1].fetch()).aborted is None, "who reads all is told of no transactions"
 
 
 @pytest.mark.parametrize(("after_s", "kept"), [(1, range(2, 18)), (11, ())])

@@ -309,6 +309,14 @@ async def test_many_records_without_keys_are_looked_at_before_and_named(alone: L
     assert await alone[1].log_end() <= 0
 
 
+async def test_few_records_that_are_refused_are_named_as_well(alone: Lab) -> None:
+    await alone.create(replicas=[1], cleanup_policy="compact")
+    refused = await alone[1].produce(["a", "b"], acks=1)
+    assert refused.error_code == ErrorCode.INVALID_RECORD
+    assert [error.batch_index for error in refused.record_errors] == [0, 1]
+    assert refused.error_message
+
+
 async def test_consumers_are_not_woken_by_records_that_they_may_not_read_yet(lab: Lab) -> None:
     """A fetch of many partitions that is woken looks again, and would do so at each append."""
     await lab.create()

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pytest
 
+from broker.core.future_log import MoveState
 from broker.core.rebuild_throttle import RebuildThrottle
 from broker.core.replication_quota import ReplicationQuota
 from broker.engine.follow.followed import Followed
@@ -184,3 +185,16 @@ def test_what_followers_are_given_of_a_throttled_replica_is_paid_for() -> None:
     assert not told_read(2, used_bytes=2_000)
     assert told_read(2, counts=False)
     assert not told_read(-1, counts=False)
+
+
+@pytest.mark.parametrize(("told", "is_wrong"), [(7, False), (0, True), (-7, True)])
+def test_a_step_of_a_move_says_what_it_has_copied(told: int, *, is_wrong: bool) -> None:
+    own = moving(0)
+    own._future.copied_bytes = 100
+
+    async def copies(_: object, __: object) -> int:
+        own._future.copied_bytes += 7
+        return told
+
+    found = told_of(copies, "MovingLog._copy", lambda: asyncio.run(own._copy(MoveState.COPYING)))
+    assert bool(found) is is_wrong
