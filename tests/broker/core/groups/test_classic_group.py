@@ -270,3 +270,8 @@ def test_who_goes_by_an_instance_that_nobody_has_is_unknown() -> None:
         ErrorCode.UNKNOWN_MEMBER_ID,
         ErrorCode.FENCED_INSTANCE_ID,
     ]
+
+
+def test_a_member_that_is_loaded_was_told_its_id() -> None:
+    assert not member("a").is_new
+    assert member("a").assignment == b""

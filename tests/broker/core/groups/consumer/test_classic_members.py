@@ -9,7 +9,9 @@ import pytest
 from broker.core.groups.subscription import assignment_of
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages import consumer_group_records as messages
+from protocol.messages.consumer_protocol import ConsumerProtocolSubscription
 from protocol.messages.groups import JoinGroupRequestProtocol, SyncGroupRequest
+from protocol.stored_records import encode_versioned
 from tests.broker.core.groups.consumer.lab import (
     CLASSIC_SESSION_MS,
     GROUP,
@@ -335,3 +337,30 @@ def test_a_member_that_changes_to_the_classic_protocol_leaves_its_regular_expres
     assert lab.group.regexes == {}
     assert list(lab.group.members) == ["b", "c"]
     assert lab.group.epoch == epoch + 1
+
+
+def test_of_several_protocols_the_one_that_a_member_prefers_is_told_and_read() -> None:
+    lab = lab_with_member()
+    said = [
+        JoinGroupRequestProtocol(
+            name=name,
+            metadata=encode_versioned(ConsumerProtocolSubscription(topics=topics), version),
+        )
+        for name, topics, version in (("range", ["orders"], 3), ("sticky", ["bills"], 0))
+    ]
+    told = lab.told[lab.join_classic(protocols=said)]
+    assert told.protocol_name == "range"
+    assert lab.group.members["c"].topics == {"orders"}
+    lab.settle("a")
+    lab.join_classic("c", protocols=said)
+    request = SyncGroupRequest(
+        group_id=GROUP,
+        member_id="c",
+        generation_id=3,
+        assignments=[],
+        protocol_type="consumer",
+        protocol_name="range",
+    )
+    lab.take(lab.members.sync(0, request, 5, lab.now_ms, lab.wall_ms))
+    assert bytes(lab.told[0].assignment)[:2] == b"\x00\x03"
+    assert partitions(lab.told[0]) == [1]
