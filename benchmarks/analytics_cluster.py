@@ -2,9 +2,11 @@
 
 A standalone cluster runs on loopback, each worker with one core; the driver and the workers share
 this machine. Java of a worker counts one processor, too, or its collections of garbage would take
-two. The first reports of each cluster warm Java up, the later ones count: each worker's Java
-compiles all code for itself, over several reports. Two workers cannot be quicker than half of what
-they and the driver take of the processor, nor than what is left when less than two tasks run.
+two. The first reports of each cluster warm Java up, the later ones count. Each worker's Java
+compiles all code for itself: as quickly as it can that is over with the first report, as well as it
+can (``--workers-java ""``) it takes a share of the processor for more than ten. Two workers cannot
+be quicker than half of what they and the driver take of the processor, nor than what is left when
+less than two tasks run.
 """
 
 from __future__ import annotations
@@ -51,13 +53,20 @@ class Took(NamedTuple):
 @click.option("--warm-up", default=3, show_default=True, help="Reports that do not count.")
 @click.option("--rounds", default=2, show_default=True, help="Reports that count.")
 @click.option("--parts", default=4, show_default=True, help="Tasks of a shuffle.")
-def main(*, rows: int, warm_up: int, rounds: int, parts: int) -> None:
+@click.option(
+    "--workers-java",
+    default="-XX:TieredStopAtLevel=1",
+    show_default=True,
+    help="Options of the workers' Java, beside that it has one processor.",
+)
+def main(*, rows: int, warm_up: int, rounds: int, parts: int, workers_java: str) -> None:
     """Measure reports without answers and pictures (--plain) by one worker and by two."""
     find_java()
     os.environ.update(spark_environment())
     os.environ["PYSPARK_SUBMIT_ARGS"] = (
         f"--conf spark.sql.shuffle.partitions={parts} "
-        "--conf spark.executor.extraJavaOptions=-XX:ActiveProcessorCount=1 pyspark-shell"
+        '--conf "spark.executor.extraJavaOptions='
+        f'-XX:ActiveProcessorCount=1 {workers_java}" pyspark-shell'
     )
     with tempfile.TemporaryDirectory(prefix="jbodlab-cluster-") as folder:
         written = write_made_up_dump(Path(folder, "dump"), rows)
