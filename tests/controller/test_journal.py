@@ -162,7 +162,8 @@ async def test_what_was_appended_is_there_for_the_next_one(
     assert (await first.load()).state == ClusterState()
     durable = await first.append([decision(ids(1), 1), decision(ids(2), 2)])
     assert durable == Durable(2)
-    await first.append([decision(ids(3))])
+    await first.append([decision(ids(3)), decision([])])  # What changes nothing has no line.
+    await first.append([decision([])])
     await first.close()
 
     second = Journal(JournalFile(tmp_path / "new" / "folder"), executor)

@@ -119,6 +119,8 @@ def begin(
     reads: DiskReads, _: int, replica: Replica, span: ReadSpan
 ) -> Generator[None, DiskRead | None, Broken]:
     """A disk that stands still gets no more reads; what it gave late serves who may have it."""
+    if span.max_bytes <= 0 and not span.min_one:
+        return f"{replica.log_dir} is read for no bytes of {replica.tp}"
     late = reads._late.get((replica, span.offset))
     stands_still = bool(reads._stalled.get(replica.log_dir))
     begun = yield

@@ -79,9 +79,10 @@ def test_for_all_partitions_those_that_need_nothing_are_left_out() -> None:
     assert codes(response) == {"t-0": 0, "t-2": ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE}
 
 
-def test_version_0_is_always_preferred() -> None:
+@pytest.mark.parametrize(("version", "code"), [(0, 0), (1, ErrorCode.ELECTION_NOT_NEEDED)])
+def test_version_0_is_always_preferred(version: int, code: int) -> None:
     cluster = cluster_after_a_bounce()
-    assert codes(cluster.call(request(["t-0"], UNCLEAN), 0)) == {"t-0": 0}
+    assert codes(cluster.call(request(["t-0"], UNCLEAN), version)) == {"t-0": code}
 
 
 def test_an_unclean_election_is_for_partitions_without_a_live_leader() -> None:

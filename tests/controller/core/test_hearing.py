@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from controller.core.events import Tick
 from controller.core.journal_records import JournalBegun
-from controller.core.records import ControllerStarted
+from controller.core.records import BrokerFenced, ControllerStarted
 from protocol.errors import ErrorCode
 from protocol.ids import NO_LEADER
 from protocol.messages.journal import JournalReport, asks_for_replicas, put_report
@@ -50,6 +50,24 @@ def test_nobody_is_told_anything_until_every_live_broker_was_heard() -> None:
     assert sorted(cluster.sent) == [1, 2]
     assert cluster.state.controller_epoch == 4
     assert cluster.state.partition(next(cluster.state.partitions())).leader_epoch == 4
+
+
+def test_live_brokers_are_waited_for_and_all_that_are_known_where_none_is_live() -> None:
+    awaited: list[list[int]] = []
+    for dead in ((), (2,), (1, 2)):
+        cluster = Cluster(
+            [
+                JournalBegun(JOURNAL),
+                *registered(1, 1),
+                *registered(2, 2),
+                *(BrokerFenced(broker_id) for broker_id in dead),
+            ],
+            is_heard=False,
+        )
+        hearing = cluster.machine.run.hearing
+        assert hearing is not None
+        awaited.append(list(hearing.awaited))
+    assert awaited == [[1, 2], [1], [1, 2]]
 
 
 def test_who_asks_meanwhile_is_answered_once_the_controller_acts() -> None:

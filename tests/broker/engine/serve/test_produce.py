@@ -203,6 +203,18 @@ async def test_without_time_a_produce_expires_once_it_is_written(lab: Lab) -> No
     assert len(lab[1].replica().written) == len(lab[1].replica().replicated) == 0
 
 
+async def test_a_batch_sent_again_without_time_expires_at_once_where_it_is_written(
+    lab: Lab,
+) -> None:
+    await lab.create()
+    lab[2].is_reachable = lab[3].is_reachable = False
+    options = BatchOptions(producer_id=7, producer_epoch=0, base_sequence=0)
+    async with asyncio.timeout(1):
+        for _ in range(2):
+            result = await lab[1].produce("a", timeout_ms=0, options=options)
+            assert result.error_code == ErrorCode.REQUEST_TIMED_OUT
+
+
 async def test_an_abandoned_produce_without_time_leaves_nothing_behind(alone: Lab) -> None:
     await alone.create(replicas=[1])
     begun = await begin(alone, "a", timeout_ms=0)
