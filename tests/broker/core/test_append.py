@@ -14,6 +14,7 @@ from broker.core.append import (
     prepare_append,
 )
 from broker.core.producers import ProducerStates
+from protocol.configs.parsing import broker_config, topic_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.records.batch import (
     Compression,
@@ -161,10 +162,6 @@ def test_headers_that_contradict_themselves_are_refused(fields: dict[str, int]) 
     assert refusal(altered(batch(b"a", b"b"), **fields)) == ErrorCode.INVALID_RECORD
 
 
-def test_clients_write_no_control_batches() -> None:
-    assert refusal(batch(is_control=True)) == ErrorCode.INVALID_RECORD
-
-
 def test_the_first_batch_of_a_transaction_opens_it() -> None:
     data = batch(is_transactional=True, producer_id=1, producer_epoch=0, base_sequence=0)
     producers = ProducerStates()
@@ -181,12 +178,19 @@ def test_only_the_attributes_of_a_batch_say_that_it_is_transactional() -> None:
     assert not is_transactional(old)
 
 
-def test_an_unknown_codec_is_refused() -> None:
-    assert refusal(altered(batch(), attributes=6)) == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
-
-
-def test_producers_do_not_choose_append_time() -> None:
+def test_what_a_producer_may_not_say_of_its_batch_is_refused() -> None:
+    assert refusal(batch(is_control=True)) == ErrorCode.INVALID_RECORD
     assert refusal(batch(log_append_time_ms=NOW_MS)) == ErrorCode.INVALID_TIMESTAMP
+    for codec in (5, 6, 7):
+        unknown = altered(batch(), attributes=codec)
+        assert refusal(unknown) == ErrorCode.UNSUPPORTED_COMPRESSION_TYPE
+
+
+def test_limits_are_those_of_a_topic_without_settings_of_its_own() -> None:
+    config = topic_config({}, broker_config({}))
+    sizes = AppendLimits().max_message_bytes, AppendLimits().segment_bytes
+    assert sizes == (config.max_message_bytes, config.segment_bytes)
+    assert EpochRange() == (-1, 2**31 - 1)
 
 
 def test_timestamps_far_from_now_are_refused() -> None:
@@ -337,19 +341,16 @@ def test_fetched_batches_are_taken_whole() -> None:
 
 @pytest.mark.scenario(150)
 def test_gaps_between_batches_are_kept() -> None:
-    append = follow(replicated(10, b"a") + replicated(50, b"b"), 8)
-    assert (append.first_offset, append.last_offset) == (10, 50)
+    assert follow(replicated(10, b"a") + replicated(50, b"b"), 8)[:2] == (10, 50)
 
 
 def test_a_cut_batch_at_the_end_is_left_out() -> None:
-    first = replicated(10, b"a")
-    append = follow(first + replicated(11, b"b")[:-1], 10)
-    assert (append.last_offset, append.size_bytes) == (10, len(first))
+    append = follow(replicated(10, b"a") + replicated(11, b"b")[:-1], 10)
+    assert (append.last_offset, append.size_bytes) == (10, len(replicated(10, b"a")))
 
 
 def test_nothing_whole_is_nothing_to_write() -> None:
-    append = follow(replicated(10, b"a")[:-1], 10)
-    assert (append.batches, append.size_bytes) == ((), 0)
+    assert follow(replicated(10, b"a")[:-1], 10) == (-1, -1, (), 0, None, None)
 
 
 def test_a_fetched_batch_with_a_wrong_crc_is_corrupt() -> None:
@@ -370,8 +371,7 @@ def test_batches_before_the_end_of_the_log_are_refused() -> None:
 
 
 def test_an_empty_log_may_begin_inside_a_batch() -> None:
-    data = replicated(9, b"a", b"b", b"c")
-    assert follow(data, 10, empty=True).restart_at == 9
+    assert follow(data := replicated(9, b"a", b"b", b"c"), 10, empty=True).restart_at == 9
     assert follower_refusal(data, 12, empty=True) == ErrorCode.OFFSET_OUT_OF_RANGE
 
 

@@ -1,5 +1,7 @@
 """Waiting requests are woken once, by what they wait for, and by nothing else."""
 
+from itertools import permutations
+
 from broker.core.delayed import DelayedFetch, DelayedProduce, FetchWaiters, ProduceWaiters
 from protocol.errors import ErrorCode
 
@@ -106,3 +108,37 @@ def test_a_knock_ends_the_wait_with_nothing_changed() -> None:
     delayed.force_complete()
     assert woken.count == 1
     assert delayed.take_changed() == []
+
+
+def test_in_whatever_order_produces_come_those_are_answered_whose_offset_is_reached() -> None:
+    for order in permutations((10, 20, 20, 25, 30)):
+        waiters, waiting = ProduceWaiters(), [DelayedProduce(1, Calls()) for _ in order]
+        for offset, delayed in zip(order, waiting, strict=True):
+            waiters.add(offset, delayed, 0)
+        for reached in (9, 10, 24, 25, 29, 30):
+            waiters.reached(reached, NONE)
+            done = [each.done for each in waiting]
+            assert done == [offset <= reached for offset in order]
+            assert len(waiters) == done.count(False)
+
+
+def test_a_part_that_is_settled_twice_is_settled_once() -> None:
+    done = Calls()
+    delayed = DelayedProduce(2, done)
+    for code in (NONE, ErrorCode.KAFKA_STORAGE_ERROR):
+        delayed.complete(0, code)
+    assert (delayed.codes, delayed.done, done.count) == ([NONE, None], False, 0)
+    assert delayed.expire() == [1]
+    assert delayed.expire() == []
+    assert (delayed.done, done.count) == (True, 1)
+
+
+def test_a_fetch_that_is_woken_was_not_forced() -> None:
+    delayed = DelayedFetch(Calls())
+    waiters = FetchWaiters()
+    waiters.add(delayed, 3)
+    waiters.discard(DelayedFetch(Calls()))
+    waiters.wake()
+    assert (delayed.is_force_completed, delayed.take_changed(), len(waiters)) == (False, [3], 1)
+    delayed.force_complete()
+    assert delayed.is_force_completed

@@ -32,6 +32,10 @@ from protocol.messages.group_offsets import (
     OffsetFetchRequest,
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
+    OffsetFetchResponse,
+    OffsetFetchResponseGroup,
+    OffsetFetchResponsePartitions,
+    OffsetFetchResponseTopics,
 )
 from protocol.messages.groups import HeartbeatRequest, HeartbeatResponse
 from protocol.messages.metadata import (
@@ -182,3 +186,50 @@ def test_the_errors_of_an_answer_are_named_once() -> None:
 @pytest.mark.parametrize(("version", "has"), [(0, False), (1, True)])
 def test_a_version_may_tell_of_a_throttle(version: int, *, has: bool) -> None:
     assert has_throttle_time(BY_NAME["Produce"].response, version) is has
+
+
+def test_a_refused_fetch_tells_nothing_else_of_its_partitions() -> None:
+    request = FetchRequest(topics=[FetchTopic(topic="t", partitions=[FetchPartition(partition=3)])])
+    (topic,) = refused_fetch(request, CODE).responses
+    (row,) = topic.partitions
+    assert (topic.topic, row.high_watermark, row.aborted_transactions) == ("t", -1, None)
+    assert row.records == b""
+
+
+def test_a_partition_that_is_met_gives_no_records_and_others_stay() -> None:
+    rows = [PartitionData(partition_index=index, records=b"r") for index in (0, 1)]
+    answer = FetchResponse(responses=[FetchableTopicResponse(topic="t", partitions=rows)])
+    failed = with_error(answer, CODE, lambda part: part == Part("t", 1), name_of)
+    told = failed.responses[0].partitions
+    assert [(row.error_code, row.records) for row in told] == [(0, b"r"), (CODE, None)]
+    (one,) = with_error(produced(0), CODE, lambda _: True, name_of).responses[0].partition_responses
+    assert (one.error_code, one.base_offset) == (CODE, -1)
+
+
+def test_an_answer_about_groups_has_the_code_in_each_of_them() -> None:
+    rows = [OffsetFetchResponsePartitions(partition_index=each) for each in (0, 1)]
+    topics = [OffsetFetchResponseTopics(name="orders", partitions=rows)]
+    groups = [OffsetFetchResponseGroup(group_id=each, topics=topics) for each in "gh"]
+    answer = with_error(
+        OffsetFetchResponse(groups=groups), CODE, lambda part: part.partition == 1, name_of
+    )
+    for group in answer.groups:
+        assert [row.error_code for row in group.topics[0].partitions] == [0, CODE]
+    empty = OffsetFetchResponse(groups=[OffsetFetchResponseGroup(group_id="g", topics=[])])
+    assert with_error(empty, CODE, None, name_of).groups[0].error_code == CODE
+    assert error_names(answer) == ["NOT_LEADER_OR_FOLLOWER"]
+
+
+def test_topics_without_partitions_are_divided_by_their_names() -> None:
+    request = DeleteTopicsRequest(topic_names=["a", "b"])
+    chosen, rest = divide(request, lambda part: part == Part("b"), name_of)
+    assert (chosen.topic_names, rest.topic_names) == (["b"], ["a"])
+    everything = MetadataRequest(topics=[MetadataRequestTopic(name=each) for each in "ab"])
+    nothing, rest = divide(everything, lambda _: False, name_of)
+    assert (nothing, rest) == (None, everything)
+
+
+def test_joining_leaves_what_only_one_answer_has() -> None:
+    assert joined(produced(0), ProduceResponse(responses=[])) == produced(0)
+    throttled = ProduceResponse(responses=[], throttle_time_ms=5)
+    assert joined(throttled, produced(1)).throttle_time_ms == 5

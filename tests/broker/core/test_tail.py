@@ -33,6 +33,7 @@ def test_a_read_ends_at_whole_batches_below_the_bound() -> None:
 def test_a_read_at_the_end_is_empty_and_needs_no_disk() -> None:
     assert filled(TailCache(), batches=3).read(30, 100, up_to=30, min_one=True) is NOTHING
     assert TailCache().new_tail(7).read(7, 100, up_to=7, min_one=True) is NOTHING
+    assert NOTHING == ((), 0, -1)
 
 
 def test_an_older_offset_is_for_the_disk() -> None:
