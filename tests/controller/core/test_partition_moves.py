@@ -88,3 +88,14 @@ def test_topics_being_deleted_get_no_leaders() -> None:
     step.change(DeletionQueued("t"))
 
     assert elect_leaderless(step) == {}
+
+
+def test_a_leader_goes_on_by_the_next_epoch_when_a_followers_log_dir_is_back() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2, 3])
+    cluster.fail_log_dir(2, 1, ["t-0"])
+    before = cluster.partition("t-0")
+    cluster.return_log_dirs(2, [1, 2])
+    after = cluster.partition("t-0")
+    assert (after.leader, after.isr) == (before.leader, before.isr) == (1, (1, 3))
+    assert after.leader_epoch == before.leader_epoch + 1
