@@ -28,7 +28,6 @@ class TokenBucket:
         """Return after how long the budget is no more overdrawn, at the limit that holds now."""
         self._fill(now_ms)
         self._limit = limit
-        self._tokens = min(self._tokens, limit * self._burst_s)
         return max(0, math.floor(-self._tokens / limit * 1000 + 0.5))
 
     def is_full(self, now_ms: int) -> bool:

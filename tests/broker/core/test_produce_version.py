@@ -58,3 +58,15 @@ def test_a_format_or_a_length_that_nothing_has_is_damage(before: bytes) -> None:
     too_short = GOOD[:8] + (13).to_bytes(4, "big") + GOOD[12:]
     for damaged in (*formats, too_short):
         assert refusal(before + damaged) == ErrorCode.CORRUPT_MESSAGE
+
+
+@pytest.mark.parametrize(
+    ("length", "code"), [(14, ErrorCode.INVALID_RECORD), (13, ErrorCode.CORRUPT_MESSAGE)]
+)
+def test_a_message_of_the_least_length_is_an_old_one_and_a_shorter_one_is_damage(
+    length: int, code: ErrorCode
+) -> None:
+    message = bytes(8) + length.to_bytes(4) + bytes(length)
+    with pytest.raises(KafkaError) as refused:
+        check_produce_version(message, 9)
+    assert refused.value.code is code

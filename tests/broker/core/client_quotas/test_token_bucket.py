@@ -36,3 +36,12 @@ def test_a_lower_limit_holds_at_once() -> None:
     assert bucket.wait_ms(1.0, 0) == 0
     bucket.take(12, 0)
     assert bucket.wait_ms(1.0, 0) == 1000
+
+
+def test_what_a_lower_limit_no_more_fits_does_not_come_back_with_a_higher_one() -> None:
+    bucket = TokenBucket(SAMPLING, 10.0, 0)
+    assert bucket.wait_ms(1.0, 0) == 0
+    assert bucket.is_full(0)
+    assert bucket.wait_ms(10.0, 0) == 0
+    bucket.take(12, 0)
+    assert bucket.wait_ms(10.0, 0) == 100
