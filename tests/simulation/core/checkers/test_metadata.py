@@ -107,6 +107,17 @@ def test_a_broker_that_stops_cleanly_counts_as_offline_before_it_is_dead() -> No
     assert len(_told(story, AS_DECIDED._replace(offline=(1,)), 1)) == 1
 
 
+@pytest.mark.parametrize(("ends", "is_told"), [(True, False), (False, True)])
+def test_a_broker_that_left_and_still_answers_is_told_nothing_more(
+    ends: bool, is_told: bool
+) -> None:
+    story = _story().at(9)
+    if ends:
+        story.samples.nodes.append(NodeSample(11 * SECOND_US, "broker-2", is_up=False))
+    left = AS_DECIDED._replace(isr=(1,), offline=(2,))
+    assert bool(_told(story, left)) is is_told
+
+
 def _of_a_broker_that_begins(*, offline: tuple[int, ...] = (2,)) -> Story:
     """The replica of broker 2 is offline since 5 s; it began anew a moment before 9 s."""
     story = _story().at(5)
