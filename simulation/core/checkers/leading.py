@@ -61,6 +61,12 @@ class Leading:
         ]
         return sum(_may_reach(seen, end_offset) for seen in hosting) if hosting else None
 
+    def is_led_twice(self, tp: TopicPartition, at_us: int) -> bool:
+        """Tell whether a former leader had not heard yet, at this time, that another one leads."""
+        brokers = self._replicas.get(tp, {}).values()
+        standing = [in_force(samples, at_us, at_us)[:1] for samples in brokers]
+        return sum(each.role is Role.LEADER for seen in standing for each in seen) > 1
+
 
 def _may_have_hosted(seen: ReplicaSample, since_us: int) -> bool:
     became_offline = seen.role is Role.OFFLINE and seen.at_us > since_us

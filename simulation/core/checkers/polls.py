@@ -14,6 +14,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
+from simulation.core.checkers.leading import Leading
 from simulation.core.checkers.outcomes import (
     Outcomes,
     RecordOutcome,
@@ -26,6 +27,11 @@ from simulation.core.history import Assignment, Kind, Operation, Poll, Read, Txn
 NAME: Final = "polls"
 _DAMAGED: Final = ErrorCode.CORRUPT_MESSAGE.name
 """A batch that a library finds damaged: it forgets what else the same poll was about to bring."""
+_OUT_OF_RANGE: Final = ErrorCode.OFFSET_OUT_OF_RANGE.name
+"""What a former leader that nobody has told says of offsets that the new one has.
+
+A library that names no leader epoch believes it, also what it says of the ends of its log.
+"""
 
 
 @dataclass(slots=True)
@@ -38,6 +44,8 @@ class _Reader:
         default_factory=dict[int, tuple[TopicPartition, int]]
     )
     """Record of a transaction -> where it was read first."""
+    out_of_range_us: int | None = None
+    """When it was last told that its offset is out of range; None: it has got something since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +66,14 @@ def check_polls(evidence: Evidence) -> list[Violation]:
     forgiven = evidence.forgiven
     deletions = deletions_of(evidence)
     known = _known(evidence)
+    leading = Leading(evidence.samples)
     readers: dict[str, _Reader] = {}
     found: list[Violation] = []
     for operation in evidence.history:
         if operation.client in readers and operation.error == _DAMAGED:
             readers[operation.client].last.clear()
+        if operation.client in readers and operation.error == _OUT_OF_RANGE:
+            readers[operation.client].out_of_range_us = operation.at_us
         if operation.kind is not Kind.OK:
             continue
         if isinstance(operation.value, Assignment):
@@ -72,9 +83,18 @@ def check_polls(evidence: Evidence) -> list[Violation]:
             for read in operation.value.reads:
                 if read.tp in forgiven or not _is_kept(read.tp, deletions):
                     continue
+                if _is_misled(reader, read, leading):
+                    reader.last.pop(read.tp, None)
                 texts = _faults(reader, operation, read, known)
                 found += [Violation(NAME, operation.at_us, text) for text in texts]
+            reader.out_of_range_us = None
     return found
+
+
+def _is_misled(reader: _Reader, read: Read, leading: Leading) -> bool:
+    """Tell whether a reader was told by a former leader to begin anew (seed 994127)."""
+    told_us = reader.out_of_range_us
+    return told_us is not None and leading.is_led_twice(read.tp, told_us)
 
 
 def _known(evidence: Evidence) -> _Ended:

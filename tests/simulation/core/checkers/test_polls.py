@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
 from simulation.core.checkers.polls import check_polls
 from simulation.core.history import Function, Order, Poll
+from simulation.core.samples import Role
 from tests.simulation.core.checkers.build import TP
 from tests.simulation.core.checkers.transaction_story import OTHER, TransactionStory, send
 
@@ -83,6 +86,36 @@ def test_a_library_forgets_what_a_poll_would_have_brought_beside_a_damaged_batch
     story.poll("reader", (2, 3))
 
     assert texts(story) == []
+
+
+@pytest.mark.parametrize(("has_heard", "is_told"), [(False, False), (True, True)])
+def test_a_reader_that_a_former_leader_misled_begins_anew(has_heard: bool, is_told: bool) -> None:
+    story = TransactionStory()
+    story.ended_log((-1, 1), (-1, 2))
+    story.at(1).replica(2, Role.LEADER, epoch=1)
+    story.replica(1, Role.FOLLOWER if has_heard else Role.LEADER, epoch=int(has_heard))
+    story.assign("reader")
+    story.poll("reader", (0, 1), (1, 2))
+    story.at(2).history.begin("reader", Function.POLL, Poll(-1, ())).fail("OFFSET_OUT_OF_RANGE")
+    story.poll("reader", (0, 1))
+    story.poll("reader", (1, 2))
+    story.poll("reader")
+
+    assert bool(texts(story)) is is_told
+
+
+def test_a_reader_that_was_misled_once_goes_on_from_there() -> None:
+    story = TransactionStory()
+    story.ended_log((-1, 1), (-1, 2))
+    story.at(1).replica(2, Role.LEADER, epoch=1)
+    story.replica(1, Role.LEADER)
+    story.assign("reader")
+    story.poll("reader", (0, 1))
+    story.at(2).history.begin("reader", Function.POLL, Poll(-1, ())).fail("OFFSET_OUT_OF_RANGE")
+    story.poll("reader", (0, 1))
+    story.poll("reader", (0, 1))
+
+    assert len(texts(story)) == 1
 
 
 def test_a_nonmonotonic_poll_is_told() -> None:
