@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -197,23 +198,52 @@ def test_a_broker_that_counts_as_dead_is_refused_at_the_top() -> None:
     assert response.error_code == ErrorCode.STALE_BROKER_EPOCH
 
 
-def test_a_recovered_leader_says_so() -> None:
+def recovering() -> tuple[Cluster, dict[str, Any]]:
+    """Return a cluster that elected broker 2 uncleanly, and what broker 2 says in each request."""
     cluster = three_brokers()
     cluster.create("t", [1, 2], configs={"unclean.leader.election.enable": "true"})
     alter(cluster, [1])
     cluster.expire(1)
-    assert cluster.partition("t-0").is_recovering
-    epoch = cluster.partition("t-0").leader_epoch
-
-    changes: dict[str, Any] = {
+    cluster.start_broker(1)
+    partition = cluster.partition("t-0")
+    assert (partition.leader, partition.isr, partition.is_recovering) == (2, (2,), True)
+    return cluster, {
         "broker_id": 2,
         "broker_epoch": 2,
-        "leader_epoch": epoch,
-        "partition_epoch": cluster.partition("t-0").partition_epoch,
+        "leader_epoch": partition.leader_epoch,
+        "partition_epoch": partition.partition_epoch,
     }
-    still = alter(cluster, [2], recovery=1, **changes)
+
+
+def test_a_recovered_leader_says_so() -> None:
+    cluster, leader = recovering()
+
+    still = alter(cluster, [2], recovery=1, **leader)
     assert still.topics[0].partitions[0].leader_recovery_state == 1
-    recovered = alter(cluster, [2], **changes)
+    recovered = alter(cluster, [2], **leader)
     assert code(recovered) == ErrorCode.NONE
     assert recovered.topics[0].partitions[0].leader_recovery_state == 0
     assert not cluster.partition("t-0").is_recovering
+
+
+def test_a_leader_that_recovers_still_is_alone_in_the_isr() -> None:
+    """Source: KIP-704."""
+    cluster, leader = recovering()
+
+    assert code(alter(cluster, [2, 1], recovery=1, **leader)) == ErrorCode.INVALID_REQUEST
+    assert cluster.partition("t-0").isr == (2,)
+    assert code(alter(cluster, [2, 1], **leader)) == ErrorCode.NONE
+
+
+def test_a_leader_that_recovers_still_may_leave_all_others_out() -> None:
+    cluster, leader = recovering()
+    known = cluster.state.topics["t"].partitions
+    known[0] = replace(known[0], isr=(2, 1))
+
+    assert code(alter(cluster, [2], recovery=1, **leader)) == ErrorCode.NONE
+    assert (cluster.partition("t-0").isr, cluster.partition("t-0").is_recovering) == ((2,), True)
+
+
+def test_a_leader_that_was_elected_cleanly_has_nothing_to_recover() -> None:
+    cluster = cluster_with_topic()
+    assert code(alter(cluster, [1], recovery=1)) == ErrorCode.INVALID_REQUEST

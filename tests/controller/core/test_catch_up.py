@@ -333,3 +333,14 @@ def test_producer_ids_and_epochs_go_on_above_what_brokers_heard() -> None:
         catch_up.raise_broker_epochs(step, known)
     assert (state.next_producer_id, state.controller_epoch, state.journal_number) == (7000, 10, 400)
     assert state.next_broker_epoch == 901
+
+
+@pytest.mark.parametrize(("more", "raised"), [(-1, 0), (0, 1), (1, 2)])
+def test_the_next_registration_has_a_higher_epoch_than_the_broker_had_before(
+    more: int, raised: int
+) -> None:
+    cluster = cluster_of()
+    step, next_epoch = step_of(cluster), cluster.state.next_broker_epoch
+    catch_up.raise_broker_epochs(step, next_epoch + more)
+    assert cluster.state.next_broker_epoch == next_epoch + raised
+    assert len(step.records) == bool(raised), "what the journal knows is not written again"

@@ -13,14 +13,12 @@ from protocol.messages.control import (
 )
 from protocol.metrics.rows import FailoverStep
 from tests.controller.core.cluster import leadership, settings, three_brokers, tp
-from tests.controller.core.reassigning import alter
+from tests.controller.core.reassigning import alter, with_topic
 
 
 @pytest.mark.scenario(2, 174)
 def test_a_leader_on_a_failed_log_dir_is_replaced_and_costs_one_epoch() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2], [1, 3])
-    cluster.take()
+    cluster = with_topic([1, 2], [1, 3])
 
     cluster.fail_log_dir(1, 1, ["t-0"])
 
@@ -38,8 +36,7 @@ def test_a_leader_on_a_failed_log_dir_is_replaced_and_costs_one_epoch() -> None:
 
 @pytest.mark.scenario(3)
 def test_a_follower_on_a_failed_log_dir_leaves_the_isr() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2, 3])
+    cluster = with_topic([1, 2, 3])
 
     cluster.fail_log_dir(3, 1, ["t-0"])
 
@@ -49,8 +46,7 @@ def test_a_follower_on_a_failed_log_dir_leaves_the_isr() -> None:
 
 
 def test_a_healthy_leader_stays_when_the_log_dir_of_a_follower_fails() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2, 3])
+    cluster = with_topic([1, 2, 3])
     alter(cluster, ("t-0", [2, 1, 3]))
     assert cluster.partition("t-0").leader == 1, "not the preferred one"
     cluster.fail_log_dir(3, 1, ["t-0"])
@@ -59,9 +55,7 @@ def test_a_healthy_leader_stays_when_the_log_dir_of_a_follower_fails() -> None:
 
 @pytest.mark.scenario(162, 174)
 def test_the_only_replica_stays_in_the_isr_without_a_leader() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1])
-    cluster.take()
+    cluster = with_topic([1])
 
     cluster.fail_log_dir(1, 1, ["t-0"])
 
@@ -102,8 +96,7 @@ def test_the_cluster_may_allow_unclean_elections_for_all_topics() -> None:
 
 @pytest.mark.scenario(172)
 def test_two_log_dirs_of_two_brokers_at_once() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2, 3], [2, 1, 3])
+    cluster = with_topic([1, 2, 3], [2, 1, 3])
 
     cluster.brokers[1].bad = [tp("t-0")]
     cluster.brokers[2].bad = [tp("t-0")]
@@ -116,8 +109,7 @@ def test_two_log_dirs_of_two_brokers_at_once() -> None:
 
 @pytest.mark.scenario(171)
 def test_healthy_replicas_of_the_same_broker_are_not_touched() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2], [1, 2])
+    cluster = with_topic([1, 2], [1, 2])
 
     cluster.fail_log_dir(1, 1, ["t-1"])
 
@@ -127,8 +119,7 @@ def test_healthy_replicas_of_the_same_broker_are_not_touched() -> None:
 
 @pytest.mark.scenario(173)
 def test_a_refused_probe_changes_nothing() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
+    cluster = with_topic([1, 2])
     cluster.brokers[1].code = ErrorCode.STALE_BROKER_EPOCH
 
     cluster.fail_log_dir(1, 1, ["t-0"])
@@ -139,8 +130,7 @@ def test_a_refused_probe_changes_nothing() -> None:
 
 @pytest.mark.scenario(239)
 def test_the_same_failure_reported_again_is_no_news() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
+    cluster = with_topic([1, 2])
     cluster.fail_log_dir(1, 1, ["t-0"])
     cluster.take()
     records = len(cluster.records)
@@ -153,8 +143,7 @@ def test_the_same_failure_reported_again_is_no_news() -> None:
 
 @pytest.mark.scenario(176, 181)
 def test_a_restarted_broker_is_asked_anew() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2], [1, 2])
+    cluster = with_topic([1, 2], [1, 2])
     cluster.fail_log_dir(1, 1, ["t-0", "t-1"])
     cluster.take()
 
@@ -168,9 +157,7 @@ def test_a_restarted_broker_is_asked_anew() -> None:
 
 @pytest.mark.scenario(164)
 def test_a_bounced_broker_is_dead_and_then_new() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
-    cluster.take()
+    cluster = with_topic([1, 2])
 
     cluster.start_broker(1)
 
@@ -184,8 +171,7 @@ def test_a_bounced_broker_is_dead_and_then_new() -> None:
 @pytest.mark.kafka_bug("KAFKA-3143", "KAFKA-8152")
 @pytest.mark.scenario(157)
 def test_all_brokers_dead_leaves_the_last_isr_and_offline_replicas() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [2])
+    cluster = with_topic([2])
 
     cluster.expire(1, 2, 3)
 
@@ -209,8 +195,7 @@ def test_a_topic_created_with_its_first_replica_dead_starts_at_the_second() -> N
 
 
 def test_leaders_return_when_their_broker_does() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1])
+    cluster = with_topic([1])
     cluster.expire(1)
     assert leadership(cluster, "t-0") == (-1, 1, (1,))
 
@@ -230,8 +215,7 @@ def test_a_dead_broker_without_replicas_is_still_told_to_the_others() -> None:
 
 
 def test_each_step_of_a_failover_is_reported_under_one_failure_id() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2], [1, 2])
+    cluster = with_topic([1, 2], [1, 2])
 
     cluster.fail_log_dir(1, 1, ["t-0", "t-1"])
 
@@ -245,8 +229,7 @@ def test_each_step_of_a_failover_is_reported_under_one_failure_id() -> None:
 
 
 def test_brokers_are_told_only_when_the_slowest_has_answered() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
+    cluster = with_topic([1, 2])
     cluster.held = [3]
     cluster.fail_log_dir(1, 1, ["t-0"])
     assert [r.step for r in cluster.reports][-1] is FailoverStep.LEADERS_ELECTED
@@ -285,8 +268,7 @@ def test_a_thousand_replicas_take_one_probe_and_one_batch() -> None:
 
 @pytest.mark.scenario(260)
 def test_offline_replicas_are_those_whose_last_answer_was_a_storage_error() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2], [1, 3], [1, 2])
+    cluster = with_topic([1, 2], [1, 3], [1, 2])
     cluster.fail_log_dir(1, 1, ["t-0"])
     cluster.fail_log_dir(1, 2, ["t-2"])
 
@@ -295,8 +277,7 @@ def test_offline_replicas_are_those_whose_last_answer_was_a_storage_error() -> N
 
 
 def test_answers_of_an_older_incarnation_are_ignored() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
+    cluster = with_topic([1, 2])
     cluster.held = [1]
     cluster.fail_log_dir(1, 1, ["t-0"])
 
@@ -309,8 +290,7 @@ def test_answers_of_an_older_incarnation_are_ignored() -> None:
 
 @pytest.mark.kafka_bug("KAFKA-16757")
 def test_log_dirs_that_came_back_are_asked_for_what_was_offline_and_leaders_are_elected() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1])
+    cluster = with_topic([1])
     cluster.create("u", [1, 2], [2, 3])
     cluster.fail_log_dir(1, 1, ["t-0", "u-0"])
     assert leadership(cluster, "t-0") == (-1, 1, (1,))
@@ -339,8 +319,7 @@ def test_log_dirs_that_came_back_are_asked_for_what_was_offline_and_leaders_are_
 
 
 def test_a_replica_that_comes_back_during_an_election_is_told_of_it_afterwards() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
+    cluster = with_topic([1, 2])
     cluster.fail_log_dir(1, 1, ["t-0"])
     cluster.expire(2)
     cluster.held.append(1)
@@ -355,8 +334,7 @@ def test_a_replica_that_comes_back_during_an_election_is_told_of_it_afterwards()
 
 def test_a_replica_that_is_stopped_after_it_came_back_is_told_again() -> None:
     """As when a log dir of a broker that has just come live is replaced at once."""
-    cluster = three_brokers()
-    cluster.create("t", [1, 2])
+    cluster = with_topic([1, 2])
     cluster.expire(2)
     cluster.held = [2]
     cluster.start_broker(2, bad=["t-0"])
@@ -373,8 +351,7 @@ def test_a_replica_that_is_stopped_after_it_came_back_is_told_again() -> None:
 
 
 def test_replicas_on_a_log_dir_that_is_still_offline_stay_offline() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1, 2], [1, 3], [1, 2])
+    cluster = with_topic([1, 2], [1, 3], [1, 2])
     cluster.fail_log_dir(1, 1, ["t-0"])
     cluster.fail_log_dir(1, 2, ["t-1"])
     cluster.return_log_dirs(1, [1], still_bad=["t-1"])
@@ -385,8 +362,7 @@ def test_replicas_on_a_log_dir_that_is_still_offline_stay_offline() -> None:
 
 
 def test_a_storage_error_that_a_return_overtook_is_asked_about_again() -> None:
-    cluster = three_brokers()
-    cluster.create("t", [1])
+    cluster = with_topic([1])
     cluster.held = [1]
     cluster.fail_log_dir(1, 1, ["t-0"])
     cluster.return_log_dirs(1, [1, 2], still_bad=["t-0"])
@@ -397,3 +373,16 @@ def test_a_storage_error_that_a_return_overtook_is_asked_about_again() -> None:
     cluster.settle()
     assert cluster.state.offline_replicas(tp("t-0")) == []
     assert leadership(cluster, "t-0") == (1, 2, (1,))
+
+
+def test_what_comes_back_of_a_topic_that_is_being_deleted_is_only_told_so_again() -> None:
+    cluster = with_topic([1, 2])
+    cluster.create("u", [2, 1])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    cluster.delete("t")
+    cluster.take()
+    cluster.return_log_dirs(1, [1, 2])
+    asked = [r for r in cluster.take()[1] if isinstance(r, LeaderAndIsrRequest)]
+    assert [t.topic_name for r in asked for t in r.topic_states] == ["u"]
+    assert "t" not in cluster.state.topics
+    assert leadership(cluster, "u-0") == (2, 0, (2, 1)), "it was online all the time"

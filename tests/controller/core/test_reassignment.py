@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from controller.core.effects import Note
 from controller.core.phases import ReplicaPhase
-from controller.core.reassignment import complete_ready
 from controller.core.reassignment_records import AssignmentChanged
-from controller.core.run_state import RunState
 from controller.core.state import Partition
 from protocol.errors import ErrorCode
 from protocol.messages.control import StopReplicaRequest
@@ -34,12 +33,24 @@ def test_the_added_replica_begins_and_the_old_ones_stay_until_it_is_in_sync() ->
     assert told_new(cluster, 3) == [True, True]
 
 
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ([1, 2, 3], "t-0 is reassigned: replicas [1, 2, 3], adding [3], removing []"),
+        ([2], "t-0 is reassigned: replicas [2, 1], adding [], removing [1]"),
+        ([2, 1], "t-0 replicas [1, 2] -> [2, 1]"),
+    ],
+)
+def test_the_log_says_who_is_added_and_who_goes(wanted: list[int], said: str) -> None:
+    cluster = with_topic([1, 2])
+    alter(cluster, ("t-0", wanted))
+    assert Note(said) in cluster.notes
+
+
 def test_once_every_target_is_in_sync_only_the_targets_stay() -> None:
     cluster = with_topic([1, 2])
     alter(cluster, ("t-0", [3, 1]))
-
     assert set_isr(cluster, "t-0", [1, 2, 3]) == 0
-
     partition = cluster.partition("t-0")
     assert (partition.replicas, partition.isr) == ((3, 1), (1, 3))
     assert not partition.is_reassigning
@@ -54,9 +65,7 @@ def test_once_every_target_is_in_sync_only_the_targets_stay() -> None:
 def test_all_targets_have_to_be_in_sync() -> None:
     cluster = with_topic([1])
     alter(cluster, ("t-0", [2, 3]))
-
     set_isr(cluster, "t-0", [1, 2])
-
     assert under_way(cluster) == {"t-0": ([2, 3, 1], [2, 3], [1])}
     assert deleted_on(cluster, 1) == []
 
@@ -165,18 +174,14 @@ def test_the_present_assignment_asked_for_costs_one_leader_epoch() -> None:
 
 def test_another_order_makes_another_preferred_leader_and_elects_nobody() -> None:
     cluster = with_topic([1, 2])
-
     alter(cluster, ("t-0", [2, 1]))
-
     partition = cluster.partition("t-0")
     assert (partition.replicas, partition.leader) == ((2, 1), 1)
 
 
 def test_fewer_replicas_shrink_at_once_and_the_leader_moves() -> None:
     cluster = with_topic([1, 2])
-
     alter(cluster, ("t-0", [2]))
-
     partition = cluster.partition("t-0")
     assert (partition.replicas, partition.leader, partition.isr) == ((2,), 2, (2,))
     assert deleted_on(cluster, 1) == ["t-0"]
@@ -251,9 +256,7 @@ def test_a_new_wish_replaces_the_one_under_way() -> None:
     cluster = with_topic([1])
     alter(cluster, ("t-0", [2]))
     cluster.take()
-
     alter(cluster, ("t-0", [3]))
-
     assert under_way(cluster) == {"t-0": ([3, 1], [3], [1])}
     assert deleted_on(cluster, 2) == ["t-0"]
 
@@ -298,9 +301,7 @@ def test_who_is_added_by_a_new_wish_is_never_told_of_it_as_of_one_it_has() -> No
     cluster = with_topic([1])
     alter(cluster, ("t-0", [2]))
     cluster.take()
-
     alter(cluster, ("t-0", [3]))
-
     assert told_new(cluster, 3) == [True, True, True]
 
 
@@ -393,7 +394,6 @@ def test_phases_of_removed_replicas_are_forgotten() -> None:
     alter(cluster, ("t-0", [3]))
     set_isr(cluster, "t-0", [1, 3])
 
-    run: RunState = cluster.machine.run
+    run = cluster.machine.run
     assert run.replica_phase_of(tp("t-0"), 1) is ReplicaPhase.NON_EXISTENT
     assert run.replica_phase_of(tp("t-0"), 3) is ReplicaPhase.ONLINE
-    assert complete_ready.__doc__

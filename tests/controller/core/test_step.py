@@ -12,7 +12,7 @@ from controller.core.effects import Answer, ConnectBroker, DisconnectBroker, Not
 from controller.core.events import Endpoint
 from controller.core.records import BrokerRegistered, ProducerIdsAllocated
 from controller.core.run_state import RunState
-from controller.core.state import ClusterState
+from controller.core.state import ClusterState, Partition
 from controller.core.step import Step
 from protocol.configs.types import ALL_BROKERS
 from protocol.errors import ErrorCode
@@ -24,6 +24,8 @@ from tests.controller.core.cluster import (
     registered,
     settings,
     three_brokers,
+    topic_records,
+    tp,
 )
 
 
@@ -80,6 +82,21 @@ def test_requests_are_numbered_per_channel() -> None:
 
     assert [begun.send(1, first), begun.send(1, second), begun.send(2, first)] == [1, 2, 1]
     assert begun.effects == [Send(1, 1, first), Send(1, 2, second), Send(2, 1, first)]
+
+
+def test_metadata_alone_is_sent_to_those_who_are_named() -> None:
+    begun = step()
+    for record in topic_records("t", [Partition(replicas=(1,), leader=1, leader_epoch=0)]):
+        record.apply(begun.state)
+
+    begun.send_metadata((2,), [tp("t-0")])
+
+    (sent,) = begun.effects
+    assert isinstance(sent, Send)
+    assert isinstance(sent.request, UpdateMetadataRequest)
+    assert sent.broker_id == 2
+    assert [broker.id for broker in sent.request.live_brokers] == [1, 2]
+    assert [topic.topic_name for topic in sent.request.topic_states] == ["t"]
 
 
 def test_what_waits_for_nobody_is_done_at_once() -> None:
