@@ -29,11 +29,8 @@ class Replica(NamedTuple):
 
 def move_replicas(step: Step, replicas: Iterable[Replica], target: ReplicaPhase) -> None:
     """Move replicas and send what that asks for; undeclared moves are skipped with a warning."""
-    allowed = _allowed(step, replicas, target)
-    if not allowed:
-        return
     batch = step.new_batch()
-    _MOVES[target](step, batch, allowed)
+    _MOVES[target](step, batch, _allowed(step, replicas, target))
     step.send_batch(batch)
 
 
@@ -104,9 +101,8 @@ def _tell_others(step: Step, batch: RequestBatch, tp: TopicPartition, broker_id:
             if replica in partition.adding_replicas
             and step.run.replica_phase_of(tp, replica) is ReplicaPhase.NON_EXISTENT
         ]
-        known = tuple(replica for replica in others if replica not in unborn)
-        batch.add_leader_and_isr(known, tp, is_new=False)
-        batch.add_leader_and_isr(tuple(unborn), tp, is_new=True)
+        batch.add_leader_and_isr(others, tp, is_new=False)
+        batch.add_leader_and_isr(unborn, tp, is_new=True)
 
 
 def _leave_isr(step: Step, tps: list[TopicPartition], broker_id: int) -> None:

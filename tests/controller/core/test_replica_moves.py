@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
 from controller.core.effects import Send
@@ -136,7 +139,115 @@ def test_a_leader_cannot_be_new() -> None:
     step = step_of(cluster)
     step.run.set_replica_phase(T0, 1, ReplicaPhase.NON_EXISTENT)
 
-    move_replicas(step, [Replica(T0, 1)], ReplicaPhase.NEW)
+    move_replicas(step, [Replica(T0, 1), Replica(T0, 3)], ReplicaPhase.NEW)
 
     assert step.run.replica_phase_of(T0, 1) is ReplicaPhase.NON_EXISTENT
+    assert step.run.replica_phase_of(T0, 3) is ReplicaPhase.NEW
     assert "it leads" in step.notes[0].text
+
+
+def told_new(step: Step) -> dict[int, bool]:
+    """Return who is told of t-0, and whether as of a new replica."""
+    return {
+        effect.broker_id: effect.request.topic_states[0].partition_states[0].is_new
+        for effect in step.effects
+        if isinstance(effect, Send) and isinstance(effect.request, LeaderAndIsrRequest)
+    }
+
+
+def test_a_replica_that_was_told_as_new_is_not_told_again_as_it_comes_online() -> None:
+    step = step_of(cluster_with_topic(1, 2))
+    move_replicas(step, [Replica(T0, 3)], ReplicaPhase.NEW)
+    step.effects.clear()
+
+    move_replicas(step, [Replica(T0, 3)], ReplicaPhase.ONLINE)
+
+    assert step.effects == []
+    assert step.run.replica_phase_of(T0, 3) is ReplicaPhase.ONLINE
+
+
+def of_three(cluster: Cluster, **changes: Any) -> None:
+    partitions = cluster.state.topics["t"].partitions
+    partitions[0] = replace(partitions[0], **changes)
+
+
+@pytest.mark.parametrize(
+    ("adding", "isr", "is_new"),
+    [((3,), (1, 2), True), ((3,), (1, 2, 3), False), ((), (1, 2), False)],
+)
+def test_online_again_is_new_only_what_is_being_added_and_not_in_sync_yet(
+    adding: tuple[int, ...], isr: tuple[int, ...], *, is_new: bool
+) -> None:
+    cluster = cluster_with_topic()
+    of_three(cluster, adding_replicas=adding, isr=isr)
+    step = step_of(cluster)
+
+    move_replicas(step, [Replica(T0, 3)], ReplicaPhase.ONLINE)
+
+    assert told_new(step) == {3: is_new}
+
+
+@pytest.mark.parametrize(
+    ("adding", "phase", "is_new"),
+    [
+        ((3,), ReplicaPhase.NON_EXISTENT, True),
+        ((3,), ReplicaPhase.ONLINE, False),
+        ((), ReplicaPhase.NON_EXISTENT, False),
+    ],
+)
+@pytest.mark.kafka_bug("KAFKA-10314")
+def test_who_is_about_to_be_added_hears_of_who_goes_offline_as_a_new_replica(
+    adding: tuple[int, ...], phase: ReplicaPhase, *, is_new: bool
+) -> None:
+    cluster = cluster_with_topic()
+    of_three(cluster, adding_replicas=adding, isr=(1, 2))
+    step = step_of(cluster)
+    step.run.set_replica_phase(T0, 3, phase)
+
+    move_replicas(step, [Replica(T0, 2)], ReplicaPhase.OFFLINE)
+
+    assert told_new(step) == {1: False, 3: is_new}
+
+
+def test_where_nobody_has_led_yet_everyone_only_hears_who_is_alive() -> None:
+    cluster = three_brokers()
+    cluster.expire(2)
+    cluster.create("t", [2])
+    step = step_of(cluster)
+
+    move_replicas(step, [Replica(T0, 2)], ReplicaPhase.ONLINE)
+    assert step.effects == []
+    move_replicas(step, [Replica(T0, 2)], ReplicaPhase.OFFLINE)
+
+    assert requests(step) == [(1, "UpdateMetadata"), (3, "UpdateMetadata")]
+    assert step.records == []
+
+
+def test_a_new_controller_notes_that_it_looked_at_who_is_not_in_the_isr() -> None:
+    """Source: ReplicaStateMachine.doRemoveReplicasFromIsr."""
+    cluster = cluster_with_topic()
+    of_three(cluster, isr=(1, 2))
+    after = cluster.state.controller_epoch = cluster.state.controller_epoch + 1
+    step = step_of(cluster)
+
+    move_replicas(step, [Replica(T0, 3)], ReplicaPhase.OFFLINE)
+
+    partition = cluster.state.partition(T0)
+    assert (partition.controller_epoch, partition.leader_epoch) == (after, 0)
+    assert partition.isr == (1, 2)
+
+
+def test_a_replica_passes_the_phases_of_its_deletion() -> None:
+    step = step_of(cluster_with_topic())
+    step.change(DeletionQueued("t"))
+    for phase in (
+        ReplicaPhase.OFFLINE,
+        ReplicaPhase.DELETION_STARTED,
+        ReplicaPhase.DELETION_INELIGIBLE,
+        ReplicaPhase.OFFLINE,
+        ReplicaPhase.DELETION_STARTED,
+        ReplicaPhase.DELETION_SUCCESSFUL,
+        ReplicaPhase.NON_EXISTENT,
+    ):
+        move_replicas(step, [Replica(T0, 3)], phase)
+        assert step.run.replica_phase_of(T0, 3) is phase

@@ -5,13 +5,29 @@ from __future__ import annotations
 import pytest
 
 from controller.core.phases import PartitionPhase, ReplicaPhase
-from controller.core.records import ReplicasProbed
+from controller.core.records import BrokerFenced, ReplicasProbed
+from controller.core.startup import set_phases
+from controller.core.state import Partition
 from protocol.messages.control import (
     LeaderAndIsrRequest,
     StopReplicaRequest,
     UpdateMetadataRequest,
 )
-from tests.controller.core.cluster import SESSION_MS, three_brokers, tp
+from protocol.messages.topics import DeleteTopicsRequest
+from tests.controller.core.cluster import (
+    HEARTBEAT_MS,
+    SESSION_MS,
+    Cluster,
+    registered,
+    three_brokers,
+    topic_records,
+    tp,
+)
+from tests.controller.core.heard import nothing_newer
+from tests.controller.core.reassigning import alter, deleted_on, set_isr, told_new, with_topic
+from tests.controller.core.test_partition_moves import step_of
+
+T0 = tp("t-0")
 
 
 def test_each_controller_has_an_epoch_of_its_own() -> None:
@@ -143,3 +159,122 @@ def test_a_partition_without_any_leadership_is_new() -> None:
     assert after.machine.run.phase_of(tp("t-0")) is PartitionPhase.NEW
     after.start_broker(1)
     assert after.partition("t-0").leader == 1
+
+
+def test_a_session_begins_when_the_controller_acts() -> None:
+    records = [record for broker_id in (1, 2) for record in registered(broker_id, broker_id)]
+    after = Cluster(records, is_heard=False)
+    after.now_ms += HEARTBEAT_MS
+    for request in nothing_newer(after.machine):
+        after.ask(request, 1)
+
+    after.advance(SESSION_MS - 1)
+
+    assert after.state.reachable_brokers() == [1, 2]
+
+
+def test_a_leader_whose_death_nobody_followed_up_is_replaced() -> None:
+    led = Partition(replicas=(1, 2), leader=1, leader_epoch=0, isr=(1, 2), partition_epoch=0)
+    brokers = [record for broker_id in (1, 2) for record in registered(broker_id, broker_id)]
+    after = Cluster([*brokers, *topic_records("t", [led]), BrokerFenced(1)])
+    after.settle()
+
+    assert (after.partition("t-0").leader, after.partition("t-0").isr) == (2, (2,))
+    assert after.machine.run.replica_phase_of(T0, 1) is ReplicaPhase.OFFLINE
+
+
+def test_a_deletion_that_cannot_end_is_held_until_the_broker_is_back() -> None:
+    """Source: KafkaController.fetchTopicDeletionsInProgress."""
+    cluster = with_topic([1, 2])
+    cluster.create("u", [1, 2])
+    cluster.expire(2)
+    cluster.delete("t")
+
+    after = cluster.restart()
+    after.settle()
+
+    assert list(after.machine.run.deletion_ineligible) == ["t"], "nobody deletes u"
+    assert deleted_on(after, 1) == []
+    after.start_broker(2)
+    assert list(after.state.topics) == ["u"]
+
+
+def test_a_deletion_is_held_until_a_reassignment_is_over() -> None:
+    cluster = with_topic([1])
+    alter(cluster, ("t-0", [3]))
+    cluster.delete("t")
+
+    after = cluster.restart()
+    after.settle()
+
+    assert T0 in after.brokers[1].files
+    set_isr(after, "t-0", [1, 3])
+    assert after.state.topics == {}
+
+
+def test_a_deletion_that_can_end_is_ended() -> None:
+    cluster = with_topic([1, 2])
+    cluster.held = [1, 2, 3]
+    cluster.ask(DeleteTopicsRequest(topic_names=["t"], timeout_ms=60_000), 5)
+
+    after = cluster.restart()
+    assert after.machine.run.deletion_ineligible == {}
+    after.settle()
+
+    assert after.state.topics == {}
+
+
+def test_replicas_that_were_to_go_are_told_again() -> None:
+    cluster = with_topic([1, 2])
+    cluster.held = [2]
+    alter(cluster, ("t-0", [1]))
+
+    after = cluster.restart()
+    after.settle()
+
+    assert deleted_on(after, 2) == ["t-0"]
+    assert after.state.removed == {}
+
+
+def test_a_reassignment_goes_on_and_is_told_of() -> None:
+    cluster = with_topic([1])
+    alter(cluster, ("t-0", [3]))
+    epoch = cluster.partition("t-0").leader_epoch
+
+    after = cluster.restart()
+    after.settle()
+
+    assert [(row.tp, row.state.value) for row in after.reassignments] == [(T0, "under_way")]
+    assert after.partition("t-0").leader_epoch == epoch + 1
+    assert all(told_new(after, 3))
+
+
+def test_preferred_leaders_are_looked_after_five_seconds_later() -> None:
+    """Source: KafkaController.onControllerFailover."""
+    after = three_brokers().restart()
+    assert after.machine.run.balance_at_ms == after.now_ms + 5_000
+
+
+@pytest.mark.parametrize(
+    ("leader", "phase"),
+    [
+        (3, PartitionPhase.ONLINE),
+        (2, PartitionPhase.OFFLINE),
+        (-1, PartitionPhase.OFFLINE),
+    ],
+)
+def test_a_partition_that_became_another_has_the_phases_of_what_it_is(
+    leader: int, phase: PartitionPhase
+) -> None:
+    cluster = with_topic([1, 2], [1, 3])
+    cluster.expire(2)
+    step = step_of(cluster)
+    step.state.topics["t"].partitions[0] = Partition(
+        replicas=(2, 3), leader=leader, leader_epoch=7, isr=(2, 3), partition_epoch=1
+    )
+    step.run.set_phase(T0, PartitionPhase.NEW)
+    set_phases(step, [T0])
+
+    assert step.run.replica_phases[T0] == {2: ReplicaPhase.OFFLINE, 3: ReplicaPhase.ONLINE}
+    assert step.run.phase_of(T0) is phase
+    assert step.run.replica_phase_of(tp("t-1"), 1) is ReplicaPhase.ONLINE
