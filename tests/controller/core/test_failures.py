@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from controller.core.effects import Note
+from controller.core.state import UnknownReplica
 from protocol.errors import ErrorCode
 from protocol.messages.control import (
     LeaderAndIsrRequest,
@@ -12,34 +15,31 @@ from protocol.messages.control import (
     UpdateMetadataRequest,
 )
 from protocol.metrics.rows import FailoverStep
+from tests.controller.core.altering import SET, TOPIC
+from tests.controller.core.altering import alter as configure
 from tests.controller.core.cluster import leadership, settings, three_brokers, tp
-from tests.controller.core.reassigning import alter, with_topic
+from tests.controller.core.reassigning import alter, deleted_on, with_topic
+
+
+def only(requests: list[Any], kind: type[Any]) -> list[Any]:
+    return [request for request in requests if isinstance(request, kind)]
 
 
 @pytest.mark.scenario(2, 174)
 def test_a_leader_on_a_failed_log_dir_is_replaced_and_costs_one_epoch() -> None:
     cluster = with_topic([1, 2], [1, 3])
-
     cluster.fail_log_dir(1, 1, ["t-0"])
-
     assert leadership(cluster, "t-0") == (2, 1, (2,))
     assert leadership(cluster, "t-1") == (1, 0, (1, 3))
-    to_two = cluster.take()[2]
     # Elected, then told again unchanged when the replica goes offline: as Kafka does.
-    epochs = [
-        r.topic_states[0].partition_states[0].leader_epoch
-        for r in to_two
-        if isinstance(r, LeaderAndIsrRequest)
-    ]
-    assert epochs == [1, 1]
+    to_two = only(cluster.take()[2], LeaderAndIsrRequest)
+    assert [r.topic_states[0].partition_states[0].leader_epoch for r in to_two] == [1, 1]
 
 
 @pytest.mark.scenario(3)
 def test_a_follower_on_a_failed_log_dir_leaves_the_isr() -> None:
     cluster = with_topic([1, 2, 3])
-
     cluster.fail_log_dir(3, 1, ["t-0"])
-
     assert leadership(cluster, "t-0") == (1, 1, (1, 2))
     assert cluster.state.offline_replicas(tp("t-0")) == [3]
     assert Note("offline on broker 3, by its log dirs: t-0", is_warning=True) in cluster.notes
@@ -56,12 +56,10 @@ def test_a_healthy_leader_stays_when_the_log_dir_of_a_follower_fails() -> None:
 @pytest.mark.scenario(162, 174)
 def test_the_only_replica_stays_in_the_isr_without_a_leader() -> None:
     cluster = with_topic([1])
-
     cluster.fail_log_dir(1, 1, ["t-0"])
-
     assert leadership(cluster, "t-0") == (-1, 1, (1,))
     sent = cluster.take()
-    metadata = [r for r in sent[2] if isinstance(r, UpdateMetadataRequest)][-1]
+    metadata = only(sent[2], UpdateMetadataRequest)[-1]
     assert list(metadata.topic_states[0].partition_states[0].offline_replicas) == [1]
     assert isinstance(sent[1][-1], StopReplicaRequest)
 
@@ -74,9 +72,7 @@ def test_the_last_isr_member_is_followed_by_another_replica_only_if_unclean() ->
         cluster.expire(2)
         cluster.start_broker(2)
         assert leadership(cluster, "t-0") == (1, 1, (1,))
-
         cluster.fail_log_dir(1, 1, ["t-0"])
-
         assert leadership(cluster, "t-0") == expected
         assert cluster.partition("t-0").is_recovering == (allowed == "true")
         assert cluster.machine.run.unclean_elections_count == (allowed == "true")
@@ -88,21 +84,17 @@ def test_the_cluster_may_allow_unclean_elections_for_all_topics() -> None:
     cluster.create("t", [1, 2])
     cluster.expire(2)
     cluster.start_broker(2)
-
     cluster.fail_log_dir(1, 1, ["t-0"])
-
     assert leadership(cluster, "t-0") == (2, 2, (2,))
 
 
 @pytest.mark.scenario(172)
 def test_two_log_dirs_of_two_brokers_at_once() -> None:
     cluster = with_topic([1, 2, 3], [2, 1, 3])
-
     cluster.brokers[1].bad = [tp("t-0")]
     cluster.brokers[2].bad = [tp("t-0")]
     for broker_id in (1, 2):
         cluster.beat(broker_id, offline=[1])
-
     assert leadership(cluster, "t-0") == (3, 2, (3,))
     assert leadership(cluster, "t-1") == (2, 0, (2, 1, 3))
 
@@ -110,9 +102,7 @@ def test_two_log_dirs_of_two_brokers_at_once() -> None:
 @pytest.mark.scenario(171)
 def test_healthy_replicas_of_the_same_broker_are_not_touched() -> None:
     cluster = with_topic([1, 2], [1, 2])
-
     cluster.fail_log_dir(1, 1, ["t-1"])
-
     assert leadership(cluster, "t-0") == (1, 0, (1, 2))
     assert list(cluster.state.offline[1]) == [tp("t-1")]
 
@@ -121,9 +111,7 @@ def test_healthy_replicas_of_the_same_broker_are_not_touched() -> None:
 def test_a_refused_probe_changes_nothing() -> None:
     cluster = with_topic([1, 2])
     cluster.brokers[1].code = ErrorCode.STALE_BROKER_EPOCH
-
     cluster.fail_log_dir(1, 1, ["t-0"])
-
     assert leadership(cluster, "t-0") == (1, 0, (1, 2))
     assert cluster.state.offline == {}
 
@@ -134,9 +122,7 @@ def test_the_same_failure_reported_again_is_no_news() -> None:
     cluster.fail_log_dir(1, 1, ["t-0"])
     cluster.take()
     records = len(cluster.records)
-
     cluster.beat(1, offline=[1])
-
     assert cluster.take() == {}
     assert len(cluster.records) == records
 
@@ -146,9 +132,7 @@ def test_a_restarted_broker_is_asked_anew() -> None:
     cluster = with_topic([1, 2], [1, 2])
     cluster.fail_log_dir(1, 1, ["t-0", "t-1"])
     cluster.take()
-
     cluster.start_broker(1, dirs=[2], bad=["t-0"])
-
     assert list(cluster.state.offline[1]) == [tp("t-0")]
     cluster.start_broker(1)
     assert cluster.state.offline == {}
@@ -158,9 +142,7 @@ def test_a_restarted_broker_is_asked_anew() -> None:
 @pytest.mark.scenario(164)
 def test_a_bounced_broker_is_dead_and_then_new() -> None:
     cluster = with_topic([1, 2])
-
     cluster.start_broker(1)
-
     assert leadership(cluster, "t-0") == (2, 1, (2,))
     to_one = cluster.take()[1]
     assert isinstance(to_one[0], UpdateMetadataRequest)
@@ -172,9 +154,7 @@ def test_a_bounced_broker_is_dead_and_then_new() -> None:
 @pytest.mark.scenario(157)
 def test_all_brokers_dead_leaves_the_last_isr_and_offline_replicas() -> None:
     cluster = with_topic([2])
-
     cluster.expire(1, 2, 3)
-
     after = cluster.restart()
     assert leadership(after, "t-0")[0] == -1
     assert leadership(after, "t-0")[2] == (2,)
@@ -188,9 +168,7 @@ def test_all_brokers_dead_leaves_the_last_isr_and_offline_replicas() -> None:
 def test_a_topic_created_with_its_first_replica_dead_starts_at_the_second() -> None:
     cluster = three_brokers()
     cluster.expire(1)
-
     cluster.create("t", [1, 2, 3])
-
     assert leadership(cluster, "t-0") == (2, 0, (2, 3))
 
 
@@ -198,27 +176,25 @@ def test_leaders_return_when_their_broker_does() -> None:
     cluster = with_topic([1])
     cluster.expire(1)
     assert leadership(cluster, "t-0") == (-1, 1, (1,))
-
     cluster.start_broker(1)
-
     assert leadership(cluster, "t-0") == (1, 2, (1,))
 
 
 def test_a_dead_broker_without_replicas_is_still_told_to_the_others() -> None:
     cluster = three_brokers()
     cluster.take()
-
     cluster.expire(3)
-
     (request,) = cluster.take()[1]
     assert [broker.id for broker in request.live_brokers] == [1, 2]
+    cluster.beat(2, want_shut_down=True)
+    ends = [(n.text, n.is_warning) for n in cluster.notes if n.text.startswith("broker")]
+    assert ends[-3] == ("broker 3 is dead: no heartbeat for 3000 ms", True)
+    assert ends[-1] == ("broker 2 left: controlled shutdown", False)
 
 
 def test_each_step_of_a_failover_is_reported_under_one_failure_id() -> None:
     cluster = with_topic([1, 2], [1, 2])
-
     cluster.fail_log_dir(1, 1, ["t-0", "t-1"])
-
     assert [(r.step, r.partition_count) for r in cluster.reports] == [
         (FailoverStep.CONTROLLER_NOTICED, -1),
         (FailoverStep.REPLICAS_OFFLINE, 2),
@@ -233,30 +209,25 @@ def test_brokers_are_told_only_when_the_slowest_has_answered() -> None:
     cluster.held = [3]
     cluster.fail_log_dir(1, 1, ["t-0"])
     assert [r.step for r in cluster.reports][-1] is FailoverStep.LEADERS_ELECTED
-
     cluster.held = []
     cluster.settle()
-
     assert [r.step for r in cluster.reports][-1] is FailoverStep.BROKERS_TOLD
 
 
-def test_a_failed_log_dir_without_replicas_is_reported_and_sends_nothing() -> None:
+def test_a_log_dir_without_replicas_costs_no_request_and_one_decision_as_it_is_back() -> None:
     cluster = three_brokers()
-
     cluster.fail_log_dir(1, 1, [])
-
     assert cluster.take() == {}
+    before = len(cluster.records)
+    cluster.return_log_dirs(1, [1, 2])
+    assert [type(record).__name__ for record in cluster.records[before:]] == ["LogDirsReturned"]
     assert [r.step for r in cluster.reports][-1] is FailoverStep.BROKERS_TOLD
 
 
 @pytest.mark.scenario(272)
 def test_a_thousand_replicas_take_one_probe_and_one_batch() -> None:
-    cluster = three_brokers()
-    cluster.create("t", *[[1, 2, 3]] * 1000)
-    cluster.take()
-
+    cluster = with_topic(*[[1, 2, 3]] * 1000)
     cluster.fail_log_dir(1, 1, [f"t-{number}" for number in range(1000)])
-
     sent = cluster.take()
     assert [type(r) for r in sent[1]] == [
         LeaderAndIsrRequest,
@@ -271,7 +242,6 @@ def test_offline_replicas_are_those_whose_last_answer_was_a_storage_error() -> N
     cluster = with_topic([1, 2], [1, 3], [1, 2])
     cluster.fail_log_dir(1, 1, ["t-0"])
     cluster.fail_log_dir(1, 2, ["t-2"])
-
     assert list(cluster.state.offline[1]) == [tp("t-0"), tp("t-2")]
     assert cluster.replay() == cluster.state
 
@@ -280,11 +250,9 @@ def test_answers_of_an_older_incarnation_are_ignored() -> None:
     cluster = with_topic([1, 2])
     cluster.held = [1]
     cluster.fail_log_dir(1, 1, ["t-0"])
-
     cluster.start_broker(1)
     cluster.held = []
     cluster.settle()
-
     assert cluster.state.offline == {}
 
 
@@ -296,9 +264,7 @@ def test_log_dirs_that_came_back_are_asked_for_what_was_offline_and_leaders_are_
     assert leadership(cluster, "t-0") == (-1, 1, (1,))
     epoch = cluster.state.brokers[1].broker_epoch
     cluster.take()
-
     cluster.return_log_dirs(1, [1, 2])
-
     assert cluster.state.brokers[1].broker_epoch == epoch
     assert cluster.offline_numbers(1) == []
     assert leadership(cluster, "t-0") == (1, 2, (1,))
@@ -308,14 +274,8 @@ def test_log_dirs_that_came_back_are_asked_for_what_was_offline_and_leaders_are_
     states = [(t.topic_name, s) for t in asked.topic_states for s in t.partition_states]
     assert [(name, s.partition_index) for name, s in states] == [("t", 0), ("u", 0)]
     assert not any(s.is_new for _, s in states)
-    metadata = [r for r in sent[3] if isinstance(r, UpdateMetadataRequest)]
-    told = {
-        topic.topic_name: list(s.offline_replicas)
-        for r in metadata
-        for topic in r.topic_states
-        for s in topic.partition_states
-    }
-    assert told["u"] == []
+    told = {t.topic_name: t for r in only(sent[3], UpdateMetadataRequest) for t in r.topic_states}
+    assert list(told["u"].partition_states[0].offline_replicas) == []
 
 
 def test_a_replica_that_comes_back_during_an_election_is_told_of_it_afterwards() -> None:
@@ -328,7 +288,7 @@ def test_a_replica_that_comes_back_during_an_election_is_told_of_it_afterwards()
     assert leadership(cluster, "t-0") == (2, 3, (2,))
     cluster.held.clear()
     cluster.settle()
-    told = [r for r in cluster.take()[1] if isinstance(r, LeaderAndIsrRequest)]
+    told = only(cluster.take()[1], LeaderAndIsrRequest)
     assert told[-1].topic_states[0].partition_states[0].leader_epoch == 3
 
 
@@ -382,7 +342,59 @@ def test_what_comes_back_of_a_topic_that_is_being_deleted_is_only_told_so_again(
     cluster.delete("t")
     cluster.take()
     cluster.return_log_dirs(1, [1, 2])
-    asked = [r for r in cluster.take()[1] if isinstance(r, LeaderAndIsrRequest)]
+    asked = only(cluster.take()[1], LeaderAndIsrRequest)
     assert [t.topic_name for r in asked for t in r.topic_states] == ["u"]
     assert "t" not in cluster.state.topics
     assert leadership(cluster, "u-0") == (2, 0, (2, 1)), "it was online all the time"
+
+
+def test_all_hear_that_a_broker_without_replicas_is_back() -> None:
+    cluster = three_brokers()
+    cluster.expire(3)
+    cluster.take()
+    cluster.start_broker(3)
+    (request,) = only(cluster.take()[1], UpdateMetadataRequest)
+    assert [broker.id for broker in request.live_brokers] == [1, 2, 3]
+
+
+def test_a_broker_that_is_back_hears_what_it_missed_and_deletes_what_was_taken_from_it() -> None:
+    cluster = with_topic([1, 2], [1, 2])
+    cluster.expire(2)
+    configure(cluster, TOPIC, "t", ("retention.ms", SET, "9"))
+    unknown = {tp("later-0"): UnknownReplica(b"later".ljust(16, b"-"), 4)}
+    cluster.state.unknown_replicas[1] = unknown
+    alter(cluster, ("t-0", [1]))
+    cluster.take()
+    cluster.start_broker(2)
+    told = only(cluster.sent[2], UpdateMetadataRequest)
+    rows = [(t.topic_name, len(t.partition_states)) for r in told for t in r.topic_states]
+    assert rows[:3] == [("t", 2), ("t", 0), ("later", 1)]
+    assert deleted_on(cluster, 2) == ["t-0"]
+
+
+def test_a_reassignment_goes_on_with_its_target_in_the_next_leader_epoch() -> None:
+    cluster = with_topic([1])
+    alter(cluster, ("t-0", [3]))
+    cluster.expire(3)
+    epoch = cluster.partition("t-0").leader_epoch
+    cluster.start_broker(3)
+    assert cluster.partition("t-0").leader_epoch == epoch + 1
+
+
+def test_a_deletion_goes_on_when_the_broker_that_it_waits_for_is_back() -> None:
+    cluster = with_topic([1, 2])
+    cluster.expire(2)
+    cluster.delete("t")
+    assert cluster.state.is_deleting("t")
+    cluster.start_broker(2)
+    assert cluster.state.topics == {}
+
+
+def test_a_deletion_goes_on_with_one_log_dir_that_is_back_while_another_is_offline() -> None:
+    cluster = with_topic([1], [1])
+    cluster.create("u", [1])
+    cluster.fail_log_dir(1, 1, ["t-0", "t-1"])
+    cluster.fail_log_dir(1, 2, ["u-0"])
+    cluster.delete("t")
+    cluster.return_log_dirs(1, [1], still_bad=["u-0"])
+    assert list(cluster.state.topics) == ["u"]

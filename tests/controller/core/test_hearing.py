@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from controller.core.events import Tick
 from controller.core.journal_records import JournalBegun
 from controller.core.records import BrokerFenced, ControllerStarted
 from protocol.errors import ErrorCode
 from protocol.ids import NO_LEADER
+from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
+from protocol.messages.control import UpdateMetadataRequest
 from protocol.messages.journal import JournalReport, asks_for_replicas, put_report
 from protocol.messages.lifecycle import (
     BrokerHeartbeatRequest,
@@ -14,7 +18,15 @@ from protocol.messages.lifecycle import (
     Listener,
 )
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
-from tests.controller.core.cluster import SESSION_MS, Cluster, log_dir, registered, topic_records
+from tests.controller.core.cluster import (
+    HEARTBEAT_MS,
+    SESSION_MS,
+    Cluster,
+    log_dir,
+    registered,
+    settings,
+    topic_records,
+)
 from tests.controller.core.heard import cold, heartbeat, led, reported
 from tests.controller.core.test_catch_up import JOURNAL, partition
 
@@ -178,3 +190,89 @@ def test_an_empty_journal_names_itself_and_waits_for_nobody() -> None:
     assert cluster.machine.run.hearing is None
     assert len(cluster.state.journal_id) == 16
     assert cluster.machine.run.is_new_journal
+
+
+def tick(cluster: Cluster, due_ms: int) -> None:
+    cluster.now_ms = due_ms
+    cluster.feed(Tick(due_ms))
+
+
+def test_a_controller_whose_journal_is_zookeeper_acts_at_once() -> None:
+    config = replace(settings(), has_zookeeper=True)
+    cluster = Cluster(registered(1, 1), config=config, is_heard=False)
+    assert cluster.machine.run.hearing is None
+    assert list(cluster.sent) == [1]
+
+
+def test_brokers_have_a_whole_session_to_be_heard() -> None:
+    cluster = started()
+    begin_ms = cluster.now_ms
+    assert cluster.machine.run.last_seen_ms == {1: begin_ms, 2: begin_ms}
+    assert cluster.machine.next_deadline_ms() == begin_ms + SESSION_MS
+    tick(cluster, begin_ms + SESSION_MS - 1)
+    assert cluster.state.reachable_brokers() == [1, 2]
+    tick(cluster, begin_ms + SESSION_MS)
+    assert cluster.state.reachable_brokers() == []
+
+
+def test_a_controller_that_is_late_by_no_more_than_a_heartbeat_waits_no_longer() -> None:
+    cluster = started()
+    due_ms = cluster.now_ms + SESSION_MS
+    cluster.now_ms = due_ms + HEARTBEAT_MS
+    cluster.feed(Tick(due_ms))
+    assert cluster.state.reachable_brokers() == []
+
+
+def test_configurations_are_told_meanwhile() -> None:
+    cluster = started()
+    own = DescribeConfigsResource(resource_type=4, resource_name="1", configuration_keys=None)
+    answer = cluster.call(DescribeConfigsRequest(resources=[own]), 4)
+    assert answer.results[0].error_code == ErrorCode.NONE
+    assert cluster.machine.run.hearing is not None
+
+
+def test_heartbeats_are_answered_meanwhile_as_by_one_that_acts() -> None:
+    cluster = started()
+    answer = cluster.call(heartbeat(cluster.state, 1, report(5)), 2)
+    assert (answer.error_code, answer.is_caught_up, answer.is_fenced) == (0, True, False)
+
+
+def test_who_was_heard_but_did_not_tell_its_replicas_in_time_is_not_dead() -> None:
+    cluster = started()
+    cluster.ask(heartbeat(cluster.state, 2, report(9)), 2)
+    tick(cluster, cluster.now_ms + SESSION_MS)
+    assert cluster.machine.run.hearing is None
+    assert cluster.state.reachable_brokers() == [2]
+
+
+def test_who_was_dead_before_dies_no_second_time() -> None:
+    fenced = [BrokerFenced(broker_id) for broker_id in (1, 2)]
+    cluster = Cluster(
+        [JournalBegun(JOURNAL), *registered(1, 1), *registered(2, 2), *fenced], is_heard=False
+    )
+    tick(cluster, cluster.now_ms + SESSION_MS)
+    assert cluster.machine.run.hearing is None
+    assert [record for record in cluster.records if isinstance(record, BrokerFenced)] == fenced
+    assert not [note for note in cluster.notes if "is dead" in note.text]
+
+
+def test_a_journal_that_is_not_behind_knows_better_than_brokers() -> None:
+    cluster = started()
+    newer = [reported("orders", led(2, (9, 9), (2,)))]
+    cluster.ask(heartbeat(cluster.state, 1, report(5)), 2)
+    cluster.ask(heartbeat(cluster.state, 2, report(5, topics=newer)), 2)
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.leader_epoch, after.isr) == (1, 4, (1, 2))
+
+
+def test_what_a_journal_that_is_behind_does_not_know_is_noted_and_told() -> None:
+    cluster = started()
+    topics = [reported("later", led(1, (0, 0), (1, 2)))]
+    for broker_id in (1, 2):
+        cluster.ask(heartbeat(cluster.state, broker_id, report(9, topics=topics)), 2)
+    run = cluster.machine.run
+    assert run.hearing_is_over
+    assert sorted(cluster.state.unknown_replicas) == [1, 2]
+    assert [r.topics for r in run.reports.values()] == [(), ()], "what was told holds once"
+    told = [r for r in cluster.sent[1] if isinstance(r, UpdateMetadataRequest)]
+    assert "later" in [topic.topic_name for r in told for topic in r.topic_states]
