@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
+
+from controller.core.records import LeadershipChanged, LogDirsFailed
 from protocol.messages.control import LeaderAndIsrRequest
+from protocol.messages.lifecycle import BrokerHeartbeatRequest
 from tests.controller.core.cluster import log_dir, three_brokers, tp
 from tests.controller.core.registration import registration
 
@@ -83,3 +87,70 @@ def test_a_leader_that_was_offline_unheard_leads_again_in_a_later_epoch() -> Non
     cluster.settle()
 
     assert cluster.state.partition(tp("u-0")).leader_epoch > epoch
+
+
+def test_log_dirs_that_were_not_registered_are_no_news() -> None:
+    cluster = three_brokers()
+    cluster.take()
+    cluster.beat(1, offline=[9])
+    assert cluster.state.brokers[1].offline_log_dirs == ()
+    assert cluster.take() == {}
+
+
+@pytest.mark.scenario(228)
+def test_a_heartbeat_changes_only_replicas_on_its_own_brokers_failed_log_dirs() -> None:
+    cluster = three_brokers()
+    cluster.create("a", [1, 2], [2, 1])
+    cluster.create("b", [1, 3])
+    cluster.brokers[1].bad = [tp("a-0"), tp("b-0")]
+    before = len(cluster.records)
+
+    cluster.call(
+        BrokerHeartbeatRequest(
+            broker_id=1, broker_epoch=1, offline_log_dirs=[log_dir(1, 1), log_dir(2, 1)]
+        ),
+        2,
+    )
+
+    noted = [record for record in cluster.records[before:] if isinstance(record, LogDirsFailed)]
+    assert noted == [LogDirsFailed(1, (log_dir(1, 1),))]
+    assert cluster.state.brokers[2].offline_log_dirs == ()
+    changed = {
+        (leadership.topic, leadership.partition): (leadership.leader, leadership.isr)
+        for record in cluster.records[before:]
+        if isinstance(record, LeadershipChanged)
+        for leadership in record.changes
+    }
+    assert changed == {("a", 0): (2, (2,)), ("b", 0): (3, (3,))}
+
+
+@pytest.mark.scenario(238)
+def test_the_next_controller_knows_which_log_dirs_are_online() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    cluster.fail_log_dir(1, 1, ["t-0"])
+    after = cluster.restart()
+    after.settle()
+    broker = after.state.brokers[1]
+    assert (broker.log_dirs, broker.offline_log_dirs) == (
+        (log_dir(1, 1), log_dir(1, 2)),
+        (log_dir(1, 1),),
+    )
+    known = len(after.records)
+    after.beat(1, offline=[1])
+    assert len(after.records) == known, "the failure is no news"
+    after.start_broker(1)
+    assert after.state.brokers[1].offline_log_dirs == ()
+
+
+@pytest.mark.scenario(248)
+def test_cordoned_log_dirs_are_kept_and_null_keeps_the_last() -> None:
+    cluster = three_brokers()
+    cluster.beat(1, cordoned=[2])
+    records = len(cluster.records)
+    cluster.beat(1, cordoned=[2])
+    cluster.beat(1)
+    assert cluster.state.brokers[1].cordoned_log_dirs == (log_dir(1, 2),)
+    assert len(cluster.records) == records
+    cluster.beat(1, cordoned=[])
+    assert cluster.state.brokers[1].cordoned_log_dirs == ()
