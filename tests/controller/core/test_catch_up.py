@@ -344,3 +344,15 @@ def test_the_next_registration_has_a_higher_epoch_than_the_broker_had_before(
     catch_up.raise_broker_epochs(step, next_epoch + more)
     assert cluster.state.next_broker_epoch == next_epoch + raised
     assert len(step.records) == bool(raised), "what the journal knows is not written again"
+
+
+@pytest.mark.parametrize(("heard", "after"), [(3, 4), (4, 5), (6, 7)])
+def test_a_leader_that_is_live_leads_on_above_every_epoch_that_a_late_broker_knows(
+    heard: int, after: int
+) -> None:
+    cluster = cluster_of()
+    assert cluster.machine.run.hearing_is_over
+    late = JournalReport(journal_id=JOURNAL, topics=[reported("orders", cold(heard, 80))])
+    catch_up.learn(step_of(cluster), {2: late}, lost=0)
+    partition = cluster.partition("orders-0")
+    assert (partition.leader, partition.leader_epoch, partition.isr) == (1, after, (1, 2))

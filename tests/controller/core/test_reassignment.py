@@ -383,10 +383,11 @@ def test_a_partition_that_never_had_a_leader_can_be_reassigned() -> None:
 
 def test_many_partitions_share_their_requests() -> None:
     cluster = with_topic([1], [1], [1])
-
-    alter(cluster, ("t-0", [3]), ("t-1", [3]), ("t-2", [2]))
-
-    assert len(cluster.take()[1]) == 3
+    alter(cluster, ("t-0", [1]), ("t-1", [3]), ("t-2", [2]))
+    assert list(under_way(cluster)) == ["t-1", "t-2"]
+    assert len(cluster.take()[1]) == 6, (
+        "three for those that begin, three for the one that is there"
+    )
 
 
 def test_phases_of_removed_replicas_are_forgotten() -> None:
