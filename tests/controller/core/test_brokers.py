@@ -317,7 +317,10 @@ def test_a_registration_puts_the_journal_above_what_the_broker_knows() -> None:
 
 
 def report_to(cluster: Cluster, **told: Any) -> JournalReport:
-    return JournalReport(**{"journal_id": cluster.state.journal_id, "topics": [], **told})
+    report = JournalReport(journal_id=cluster.state.journal_id, topics=[])
+    for name, value in told.items():
+        setattr(report, name, value)
+    return report
 
 
 def test_a_broker_of_another_journal_does_not_register() -> None:
@@ -331,8 +334,9 @@ def test_a_broker_of_another_journal_does_not_register() -> None:
 def test_who_comes_back_knowing_more_than_the_journal_tells_its_replicas_first() -> None:
     cluster = three_brokers()
     cluster.expire(1)
-    for topics, is_asked in ((None, True), ([], False)):
-        newer = report_to(cluster, controller_epoch=9, producer_ids_end=5_000, topics=topics)
+    for is_asked in (True, False):
+        newer = report_to(cluster, controller_epoch=9, producer_ids_end=5_000)
+        newer.topics = None if is_asked else ()
         answer = cluster.call(heartbeat(cluster.state, 1, newer), 2)
         assert (answer.is_fenced, asks_for_replicas(answer)) == (is_asked, is_asked)
     assert cluster.state.next_producer_id == 5_000
