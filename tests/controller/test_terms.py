@@ -18,7 +18,7 @@ from protocol.zookeeper import paths
 from protocol.zookeeper.znodes import PartitionStateZnode, decode
 from protocol.zookeeper_client.port import NoZookeeperError
 from tests.controller.fake_broker import FakeBroker
-from tests.controller.test_app import with_port
+from tests.controller.running import with_port
 from tests.controller.zookeeper.lab import (
     CLUSTER_ID,
     FixedClock,
