@@ -54,11 +54,12 @@ async def running(
     *,
     compact_bytes_min: int = 1_000_000,
     file_class: type[JournalFile] = JournalFile,
+    journal_class: type[Journal] = Journal,
 ) -> AsyncGenerator[tuple[Controller, int]]:
     """Give a controller that listens, and its port."""
     with ThreadPoolExecutor(max_workers=1) as executor:
         file = file_class(Path(spec.controller.data_dir))
-        journal = Journal(file, executor, compact_bytes_min=compact_bytes_min)
+        journal = journal_class(file, executor, compact_bytes_min=compact_bytes_min)
         controller = Controller(with_port(spec, port), journal, FixedClock(), Random(1))
         async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
             task = group.create_task(controller.run())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -11,7 +13,9 @@ from threading import Event
 import pytest
 
 from controller.app import PortError, WrongClusterError, settings_of
-from controller.journal import JournalFile, JournalInUseError
+from controller.core.decision import Decision, Durable
+from controller.core.machine import HalfDoneError
+from controller.journal import Journal, JournalFile, JournalInUseError
 from protocol.cluster_file.spec import ClusterSpec
 from protocol.configs.authorizer import STANDARD_AUTHORIZER
 from protocol.configs.messages import SCRAM_CREDENTIALS
@@ -134,6 +138,35 @@ async def test_nobody_hears_of_a_decision_before_its_journal_is_synced(tmp_path:
         assert (await creating).error_code == 0
         assert not (await beating).is_fenced
         assert await both[0].until(LeaderAndIsrRequest)
+
+
+async def test_heartbeats_that_change_nothing_do_not_wait_for_the_journal(tmp_path: Path) -> None:
+    appended: list[Sequence[Decision]] = []
+
+    class NotedJournal(Journal):
+        async def append(self, decisions: Sequence[Decision]) -> Durable:
+            appended.append(decisions)
+            return await super().append(decisions)
+
+    async with (
+        running(spec_in(tmp_path), journal_class=NotedJournal) as (_, port),
+        brokers(port, 1) as (broker,),
+    ):
+        await broker.until(UpdateMetadataRequest)
+        appended.clear()
+        for _ in range(3):
+            assert not (await broker.beat()).is_fenced
+        assert appended == []
+
+
+async def test_a_defect_half_way_ends_the_controller(tmp_path: Path) -> None:
+    """The next start replays what was decided before it."""
+    with pytest.RaisesGroup(HalfDoneError, flatten_subgroups=True):
+        async with running(spec_in(tmp_path)) as (controller, port), brokers(port, 1, 2) as both:
+            controller.run_state.channels.pop(2)
+            with suppress(ConnectionError):
+                await create(both[0], "orders", 4)
+            await asyncio.get_running_loop().create_future()
 
 
 async def test_a_failed_log_dir_moves_leaders_and_leaves_rows_as_does_a_reassignment(

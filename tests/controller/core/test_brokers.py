@@ -167,7 +167,9 @@ def test_a_session_ends_exactly_after_its_timeout() -> None:
     cluster = three_brokers()
     cluster.beat(1)
     cluster.advance(SESSION_MS - 1)
+    cluster.feed(Tick(cluster.now_ms))
     assert cluster.state.is_live(1)
+    assert cluster.take() == {}, "nobody is told that nothing happened"
     cluster.advance(1)
     assert cluster.state.reachable_brokers() == []
 
