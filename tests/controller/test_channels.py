@@ -71,7 +71,7 @@ class Desk:
 @asynccontextmanager
 async def desk(*clients: FakeClient) -> AsyncGenerator[Desk]:
     made = Desk(*clients)
-    async with asyncio.TaskGroup() as group:
+    async with asyncio.timeout(DEADLINE_S), asyncio.TaskGroup() as group:
         made.channels = Channels(
             group, made.connect, made.on_answer, made.overflows.append, WAIT_MS
         )
