@@ -193,3 +193,11 @@ def test_a_topic_does_not_grow_onto_cordoned_brokers() -> None:
     assert manual.error_message.endswith("all cordoned or offline: 1")
     cluster.beat(2, cordoned=[1])
     assert [r.error_code for r in grow(cluster, wanted(3, [[3, 2]]))] == [ErrorCode.NONE]
+
+
+def test_what_is_added_by_hand_has_as_many_replicas_as_partition_zero() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2])
+    for added, code in (([3], ErrorCode.INVALID_REPLICA_ASSIGNMENT), ([3, 1], ErrorCode.NONE)):
+        (result,) = grow(cluster, wanted(2, [added]))
+        assert result.error_code == code

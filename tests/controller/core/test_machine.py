@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 
+from controller.core.effects import End
 from controller.core.machine import HalfDoneError
 from controller.core.records import ControllerStarted, Record, ReplicasProbed
+from controller.core.run_state import Hearing, Waiting, WantedTopic
 from protocol.messages.control import (
     AlterPartitionRequest,
     BrokerState,
@@ -20,6 +22,7 @@ from protocol.messages.elections import ElectLeadersRequest
 from protocol.messages.topics import CreatePartitionsRequest, CreatePartitionsTopic
 from tests.controller.core.cluster import (
     CLUSTER_ID,
+    SESSION_MS,
     Cluster,
     create_request,
     registered,
@@ -343,3 +346,22 @@ def test_a_defect_before_any_change_is_an_ordinary_error() -> None:
 
     with pytest.raises(KeyError):
         cluster.ask("no request")
+
+
+def test_a_tick_is_due_with_the_first_of_all_that_is_waited_for() -> None:
+    machine = Cluster().machine
+    run = machine.run
+    topic = WantedTopic(name="t", partitions=1, replication_factor=1, configs={})
+    run.balance_at_ms, run.reassignments_due_ms = None, 70_000
+    due_ms = [machine.next_deadline_ms()]
+    run.balance_at_ms = 60_000
+    due_ms.append(machine.next_deadline_ms())
+    run.last_seen_ms[1] = 50_000 - SESSION_MS
+    due_ms.append(machine.next_deadline_ms())
+    run.waiting += [Waiting({}, None, End(""), None), Waiting({}, 40_000, End(""), None)]
+    due_ms.append(machine.next_deadline_ms())
+    run.wanted_topics, run.wanted_since_ms = [topic], 30_000 - SESSION_MS
+    due_ms.append(machine.next_deadline_ms())
+    run.hearing = Hearing({}, 20_000)
+    due_ms.append(machine.next_deadline_ms())
+    assert due_ms == [70_000, 60_000, 50_000, 40_000, 30_000, 20_000]
