@@ -356,3 +356,13 @@ def test_a_leader_that_is_live_leads_on_above_every_epoch_that_a_late_broker_kno
     catch_up.learn(step_of(cluster), {2: late}, lost=0)
     partition = cluster.partition("orders-0")
     assert (partition.leader, partition.leader_epoch, partition.isr) == (1, after, (1, 2))
+
+
+def test_who_alone_has_a_log_becomes_the_only_replica() -> None:
+    cluster = cluster_of(*registered(3, 3))
+    untold = JournalReport(journal_id=JOURNAL, topics=[])
+    stray = JournalReport(journal_id=JOURNAL, topics=[reported("orders", cold(3, 90))])
+    learned(cluster, {1: untold, 2: untold, 3: stray})
+    after = cluster.partition("orders-0")
+    assert (after.replicas, after.leader, after.isr) == ((3,), NO_LEADER, (3,))
+    assert after.leader_epoch == 5

@@ -19,6 +19,7 @@ from controller.core.records import (
     ShutdownBegun,
 )
 from controller.core.state import ClusterState, Partition
+from protocol.ids import NO_LEADER
 from protocol.messages.control import (
     LeaderAndIsrRequest,
     StopReplicaRequest,
@@ -149,3 +150,15 @@ def test_metadata_without_partitions_tells_who_is_there() -> None:
 
 def test_an_empty_batch_sends_nothing() -> None:
     assert kinds(batch()) == []
+
+
+def test_of_a_topic_that_is_not_known_here_a_broker_is_told_by_the_id_that_it_has() -> None:
+    made, topic_id = batch(), b"later".ljust(16, b"-")
+    made.add_without_leader(2, tp("later-1"), topic_id, 6)
+    made.add_without_leader(9, tp("later-1"), topic_id, 6)
+    ((broker_id, request),) = of_kind(made, LeaderAndIsrRequest).items()
+    (topic,) = request.topic_states
+    (state,) = topic.partition_states
+    assert (broker_id, topic.topic_name, topic.topic_id) == (2, "later", topic_id)
+    assert (state.partition_index, state.leader, state.leader_epoch) == (1, NO_LEADER, 6)
+    assert (state.isr, state.replicas, state.controller_epoch) == ([2], [2], 9)

@@ -144,3 +144,25 @@ def test_who_runs_without_a_log_dir_may_have_it_there() -> None:
     del cluster.machine.run.untold[4]
     settled(cluster, {4: has(cold(4, 80))})
     assert known_of(cluster) == ((4,), NO_LEADER, (4,))
+
+
+def test_who_does_not_say_which_replicas_it_has_keeps_nobody_from_being_heard() -> None:
+    cluster = four()
+    silent = JournalReport(journal_id=JOURNAL, topics=None)
+    missing_logs.note(step_of(cluster), {1: silent, 2: has(cold(4, 80))})
+    assert list(cluster.machine.run.logs_told) == [2]
+    assert list(cluster.machine.run.have_told) == [2]
+
+
+def test_what_no_replica_has_by_now_goes_on_above_all_epochs_it_may_have_had() -> None:
+    """Its topic was deleted since; each of the three lost decisions gave it four at most."""
+    cluster = cluster_of()
+    assert learned(cluster, {1: has(), 2: has()}) == ["orders-0"]
+    assert known_of(cluster) == ((1, 2), 1, (1, 2))
+    assert cluster.partition("orders-0").leader_epoch == 4 + 3 * 4
+
+
+def test_what_waits_for_a_log_is_left_as_it_is_by_who_has_none() -> None:
+    cluster = four()
+    learned(cluster, {1: has(), 2: has()})
+    assert learned(cluster, {1: has(), 2: has()}) == []

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from controller.core.partition_moves import bring_online, elect_leaderless, move_partitions
+from controller.core.effects import Send
+from controller.core.partition_moves import (
+    bring_online,
+    elect_leaderless,
+    move_partitions,
+    raise_leader_epochs,
+)
 from controller.core.phases import PartitionPhase
 from controller.core.records import DeletionQueued, LeadershipChanged
 from controller.core.step import Step
+from protocol.messages.control import LeaderAndIsrRequest
 from tests.controller.core.cluster import Cluster, settings, three_brokers, tp
 
 T0, T1 = tp("t-0"), tp("t-1")
@@ -99,3 +108,25 @@ def test_a_leader_goes_on_by_the_next_epoch_when_a_followers_log_dir_is_back() -
     after = cluster.partition("t-0")
     assert (after.leader, after.isr) == (before.leader, before.isr) == (1, (1, 3))
     assert after.leader_epoch == before.leader_epoch + 1
+
+
+def test_who_comes_back_is_not_told_of_the_next_epoch_with_the_others() -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2, 3])
+    step = step_of(cluster)
+    raise_leader_epochs(step, [T0], 2)
+    told = [e for e in step.effects if isinstance(e, Send)]
+    leaders = [e.broker_id for e in told if isinstance(e.request, LeaderAndIsrRequest)]
+    assert leaders == [1, 3]
+
+
+@pytest.mark.parametrize(("leader", "broker_id"), [(-1, 2), (2, 2)])
+def test_nobody_leads_in_a_next_epoch_where_only_who_comes_back_could(
+    leader: int, broker_id: int
+) -> None:
+    cluster = cluster_with_topic()
+    partitions = cluster.state.topics["t"].partitions
+    partitions[0] = replace(partitions[0], leader=leader)
+    step = step_of(cluster)
+    raise_leader_epochs(step, [T0], broker_id)
+    assert (step.records, step.effects) == ([], [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from controller.core.records import (
     BrokerFenced,
     BrokerUnfenced,
+    ControllerStarted,
     LogDirsFailed,
     LogDirsReturned,
     Record,
@@ -12,7 +13,7 @@ from controller.core.records import (
     ShutdownBegun,
     TopicDeleted,
 )
-from controller.core.state import ClusterState, Partition
+from controller.core.state import EPOCH_STARTS_MAX, ClusterState, Partition
 from tests.controller.core.cluster import log_dir, registered, topic_records, tp
 
 LED = Partition(replicas=(1, 2), leader=1, leader_epoch=3, isr=(1, 2), partition_epoch=5)
@@ -84,3 +85,15 @@ def test_a_deleted_topic_leaves_nothing_behind() -> None:
     )
 
     assert (state.topics, state.topic_names, state.hosted, state.offline) == ({}, {}, {}, {})
+
+
+def test_a_controller_goes_on_from_the_highest_decision_that_was_heard_of() -> None:
+    state = state_of(ControllerStarted("c", 3, 50), ControllerStarted("c", 4, 20))
+    assert (state.cluster_id, state.controller_epoch, state.journal_number) == ("c", 4, 50)
+    assert state.epoch_starts == {3: 0, 4: 50}
+
+
+def test_where_the_last_epochs_began_is_remembered() -> None:
+    epochs = range(1, EPOCH_STARTS_MAX + 2)
+    state = state_of(*(ControllerStarted("c", epoch) for epoch in epochs))
+    assert list(state.epoch_starts) == list(epochs)[1:]

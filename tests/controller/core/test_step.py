@@ -10,8 +10,8 @@ import pytest
 from controller.core.config_records import BrokerConfigsChanged
 from controller.core.effects import Answer, ConnectBroker, DisconnectBroker, Note, Report, Send
 from controller.core.events import Endpoint
-from controller.core.records import BrokerRegistered, ProducerIdsAllocated
-from controller.core.run_state import RunState
+from controller.core.records import BrokerFenced, BrokerRegistered, ProducerIdsAllocated
+from controller.core.run_state import NOT_SENT, RunState
 from controller.core.state import ClusterState, Partition
 from controller.core.step import Step
 from protocol.configs.types import ALL_BROKERS
@@ -184,3 +184,12 @@ def test_a_row_that_tells_when_brokers_were_told_counts_nothing() -> None:
     begun = step()
     begun.report_when_told("f", FailoverStep.BROKERS_TOLD)
     assert begun.effects == [Report("f", FailoverStep.BROKERS_TOLD, -1, -1, "")]
+
+
+def test_who_is_away_hears_of_a_change_later_and_who_is_there_by_one_request() -> None:
+    begun = step()
+    BrokerFenced(2).apply(begun.state)
+    begun.send(1, StopReplicaRequest())
+    begun.send_changed_configs((1, 2), ("t",))
+    assert begun.run.unheard_configs == {1: {"t": 2}, 2: {"t": NOT_SENT}}
+    assert [each.broker_id for each in begun.effects if isinstance(each, Send)] == [1, 1]

@@ -25,6 +25,7 @@ def test_wanted_topics_come_with_the_last_broker_of_the_file() -> None:
     cluster.start_broker(3)
 
     assert len(cluster.state.topics["orders"].partitions) == 4
+    assert len(cluster.state.topics["orders"].topic_id) == 16
     assert cluster.machine.run.wanted_topics == []
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 from msgspec import UNSET
 
-from controller.core.znode_state import ZnodesRead, registration_of, state_of
+from controller.core.state import Endpoint
+from controller.core.znode_state import Registration, ZnodesRead, registration_of, state_of
 from protocol.ids import TopicPartition
 from protocol.zookeeper.znodes import BrokerZnode, MalformedZnode, PartitionStateZnode, TopicZnode
 
@@ -54,7 +55,9 @@ def test_a_reassignment_goes_on_and_a_leader_recovers() -> None:
     recovering = PartitionStateZnode(
         controller_epoch=4, leader=1, leader_epoch=5, isr=[1], leader_recovery_state=1
     )
-    state = state_of(replace(READ, topics={"t": topic}, states={"t": {0: (recovering, 9)}}))
+    configs = {"t": {"retention.ms": "9"}}
+    read = replace(READ, topics={"t": topic}, topic_configs=configs)
+    state = state_of(replace(read, states={"t": {0: (recovering, 9)}}))
 
     first, second = state.topics["t"].partitions
     assert (first.adding_replicas, first.removing_replicas) == ((3,), (1,))
@@ -62,6 +65,7 @@ def test_a_reassignment_goes_on_and_a_leader_recovers() -> None:
     assert list(state.reassigning) == [TopicPartition("t", 0)]
     assert not second.has_leadership
     assert state.journal_number == 0
+    assert state.topics["t"].configs == {"retention.ms": "9"}
 
 
 def test_a_deletion_goes_on_with_the_topics_that_are_still_there() -> None:
@@ -84,3 +88,25 @@ def test_the_first_endpoint_is_the_one_by_which_brokers_speak() -> None:
     assert (found.broker_id, found.broker_epoch, found.rack) == (7, 33, None)
     with pytest.raises(MalformedZnode, match=r"/brokers/ids/7 has listeners .* none is OTHER"):
         registration_of(7, znode, 33, "OTHER")
+
+
+def test_a_term_begins_with_the_brokers_configurations_and_clients_of_before() -> None:
+    endpoints = (Endpoint("PLAINTEXT", "example", 9092, 0),)
+    read = replace(
+        READ,
+        next_producer_id=7_000,
+        registrations=(Registration(2, 33, endpoints, "r"),),
+        broker_configs={"2": {"log.segment.bytes": "100"}, "3": {}},
+        client_configs={
+            "ips/10.0.0.1": {"another": "1"},
+            "users/alice": {"request_percentage": "50.0"},
+        },
+    )
+
+    state = state_of(read)
+
+    assert (state.cluster_id, state.controller_epoch, state.next_producer_id) == ("c", 4, 7_000)
+    assert state.reachable_brokers() == [2]
+    assert (state.brokers[2].broker_epoch, state.brokers[2].endpoints) == (33, endpoints)
+    assert state.dynamic_configs == {"2": {"log.segment.bytes": "100"}}
+    assert state.client_quotas == {(("user", "alice"),): {"request_percentage": 50.0}}
