@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from protocol.configs.messages import SCRAM_CREDENTIALS
 from protocol.errors import ErrorCode
 from protocol.messages.cluster import DescribeClusterRequest
 from protocol.messages.configs import (
     DescribeConfigsRequest,
     DescribeConfigsResource,
     DescribeConfigsResult,
+    ListConfigResourcesRequest,
 )
-from tests.controller.core.altering import alter
+from tests.controller.core.altering import GROUP, SET, alter
 from tests.controller.core.cluster import Cluster, settings, three_brokers
 
 TOPIC, BROKER, LOGGER = 2, 4, 8
@@ -129,3 +131,19 @@ def test_the_cluster_is_its_live_brokers_unless_asked_for_all() -> None:
         (3, False),
     ]
     assert (live.cluster_id, live.controller_id) == ("cluster-under-test", 100)
+
+
+def test_only_what_is_asked_for_is_listed() -> None:
+    cluster = three_brokers()
+    alter(cluster, GROUP, "readers", ("consumer.session.timeout.ms", SET, "50000"))
+    cluster.state.scram_credentials["alice"] = {}
+    listed = [
+        [
+            (found.resource_type, found.resource_name)
+            for found in cluster.call(
+                ListConfigResourcesRequest(resource_types=[kind]), 1
+            ).config_resources
+        ]
+        for kind in (GROUP, SCRAM_CREDENTIALS, TOPIC)
+    ]
+    assert listed == [[(GROUP, "readers")], [(SCRAM_CREDENTIALS, "alice")], []]

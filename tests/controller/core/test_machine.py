@@ -30,6 +30,7 @@ from tests.controller.core.cluster import (
     tp,
 )
 from tests.controller.core.golden import before, normal, recorded
+from tests.controller.core.heard import nothing_newer
 from tests.controller.core.reassigning import alter, set_isr
 from tests.controller.core.story import (
     Move,
@@ -365,3 +366,15 @@ def test_a_tick_is_due_with_the_first_of_all_that_is_waited_for() -> None:
     run.hearing = Hearing({}, 20_000)
     due_ms.append(machine.next_deadline_ms())
     assert due_ms == [70_000, 60_000, 50_000, 40_000, 30_000, 20_000]
+
+
+def test_what_was_put_off_while_brokers_were_heard_is_done_with_the_last_of_them() -> None:
+    brokers = [record for broker_id in (1, 2, 3) for record in registered(broker_id, broker_id)]
+    cluster = Cluster(brokers, is_heard=False)
+    cluster.machine.want_topics(
+        [WantedTopic(name="t", partitions=1, replication_factor=1, configs={})]
+    )
+    for request in nothing_newer(cluster.machine):
+        assert cluster.state.topics == {}
+        cluster.ask(request, 1)
+    assert list(cluster.state.topics) == ["t"]

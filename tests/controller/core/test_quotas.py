@@ -78,3 +78,11 @@ def test_brokers_are_told_to_ask_before_the_client_is_answered(cluster: Cluster)
     assert told == [1, 2]
     cluster.advance(TELL_TIMEOUT_MS)
     assert answered(cluster.answers[token]) == [[ALICE, 0, None]]
+
+
+def test_a_limit_that_is_not_there_is_removed_without_a_decision(cluster: Cluster) -> None:
+    alter(cluster, [(ALICE, [("producer_byte_rate", 1.0)])])
+    before = len(cluster.records)
+    removed = [(ALICE, [("consumer_byte_rate", None)])]
+    assert alter(cluster, removed) == [[ALICE, 0, None]]
+    assert len(cluster.records) == before

@@ -60,3 +60,8 @@ def test_unsound_assignments_are_refused(
 
 def test_a_sound_assignment_may_come_in_any_order() -> None:
     check_assignment([1, 0], [(1, 2), (2, 1)])
+
+
+def test_each_partition_has_its_number() -> None:
+    with pytest.raises(ValueError, match="longer"):
+        check_assignment([0], [[1], [2]])
