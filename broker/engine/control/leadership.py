@@ -198,16 +198,15 @@ class Leadership:
         return begun
 
     def _begin_one(self, decision: LeaderAndIsrDecision) -> _Creation:
-        while True:
-            log_dir = self.state.log_dirs[self.state.log_dir_states.place(decision.tp)]
-            try:
-                created = self._logs.create(decision.tp, decision.topic_id, log_dir)
-            except LogDirFailed:
-                continue  # It failed just now; the next candidate (KAFKA-8526).
-            return _Creation(decision, log_dir, created)
+        log_dir = self.state.log_dirs[self.state.log_dir_states.place(decision.tp)]
+        created = self._logs.create(decision.tp, decision.topic_id, log_dir)
+        return _Creation(decision, log_dir, created)
 
     async def _create(self, creations: Sequence[_Creation]) -> list[LeaderAndIsrDecision]:
-        """Wait for new logs and give them their roles; return those to be placed elsewhere."""
+        """Wait for new logs and give them their roles; return those to be placed elsewhere.
+
+        Their log dir failed meanwhile; the next candidate is tried (KAFKA-8526).
+        """
         by_dir: dict[str, list[_Creation]] = {}
         for creation in creations:
             by_dir.setdefault(creation.log_dir.path, []).append(creation)
@@ -252,8 +251,6 @@ class Leadership:
         partition = replica.partition
         self._following.unfollow(replica)
         self.state.rebuilds.done(replica.tp)
-        if not partition.is_leader:
-            replica.tail.clear(partition.next_offset)
         led = partition.become_leader(decision.state, now_ms=self.state.now_ms())
         replica.log.write_epochs(led)
         replica.on_high_watermark()

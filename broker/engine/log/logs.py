@@ -104,7 +104,8 @@ class Logs:
         self, files: PartitionLog, log_dir: LogDir, topic_id: bytes
     ) -> HostedLog[LogPositions]:
         """Return a future log without records that has just been created."""
-        return self._future(files, log_dir, topic_id, LeaderEpochs(), high_watermark=0)
+        start = files.log_start_offset
+        return self._future(files, log_dir, topic_id, LeaderEpochs(), high_watermark=start)
 
     def found_future(self, found: LoadedLog, log_dir: LogDir) -> HostedLog[LogPositions]:
         """Return a future log that was found on disk."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from functools import partial
+from typing import Final
 
 from broker.core.delayed import DelayedProduce
 from broker.core.log_start import new_log_start
@@ -19,6 +20,8 @@ from broker.engine.state import EngineState
 from broker.engine.types import DeletedRecords
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
+
+_NO_LOW_WATERMARK: Final = -1
 
 
 class RecordDeletions:
@@ -70,7 +73,7 @@ class RecordDeletions:
         replica = state.hosted.online_replica(tp)
         if replica is None:
             delayed.complete(index, state.absence(tp))
-            return -1
+            return _NO_LOW_WATERMARK
         policy = state.ports.topic_config(tp.topic).cleanup_policy
         try:
             wanted = new_log_start(
@@ -78,7 +81,7 @@ class RecordDeletions:
             )
         except KafkaError as error:
             delayed.complete(index, error.code)
-            return -1
+            return _NO_LOW_WATERMARK
         self._logs.raise_log_start(replica, wanted)
         low_watermark = replica.low_watermark
         if low_watermark >= wanted:
@@ -99,7 +102,7 @@ class RecordDeletions:
             if replica is not None:
                 low_watermark = max(low_watermark, replica.low_watermark)
         elif code is not ErrorCode.REQUEST_TIMED_OUT:
-            low_watermark = -1
+            low_watermark = _NO_LOW_WATERMARK
         return DeletedRecords(code, low_watermark)
 
     async def _wait(
@@ -109,7 +112,7 @@ class RecordDeletions:
         done: asyncio.Future[None],
         timeout_ms: int,
     ) -> None:
-        timer = self._state.loop.call_later(max(timeout_ms, 0) / 1000, delayed.expire)
+        timer = self._state.loop.call_later(timeout_ms / 1000, delayed.expire)
         try:
             await done
         finally:

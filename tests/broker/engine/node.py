@@ -32,6 +32,7 @@ from broker.engine.periodic import Periodic
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
 from broker.engine.types import (
+    CoordinatorEvents,
     EnginePorts,
     FailedLogDir,
     FetchParams,
@@ -105,7 +106,7 @@ class LoopClock:
 class Events:
     """Remembers what the engine told."""
 
-    coordinators: CoordinatorRelay
+    coordinators: CoordinatorEvents
 
     failed: list[FailedLogDir] = field(default_factory=list[FailedLogDir])
     last_failed: list[FailedLogDir] = field(default_factory=list[FailedLogDir])

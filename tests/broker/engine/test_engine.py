@@ -112,6 +112,15 @@ async def test_under_load_a_log_dir_fails_and_nothing_acknowledged_is_lost(lab: 
     assert lab[2].disk_bytes() == lab[3].disk_bytes()
 
 
+async def test_a_start_notices_what_was_taken_away_while_no_broker_ran(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await asyncio.sleep(6)  # The checkpoints name it by then.
+    alone[1].memory[alone[1].replica().log_dir].remove_tree("orders-0")
+    node = await alone.restart(1)
+    assert node.state.hosted.is_offline(ORDERS)
+    assert await alone.tell(ORDERS) == {1: ErrorCode.KAFKA_STORAGE_ERROR}
+
+
 async def test_a_stop_answers_those_who_wait(lab: Lab) -> None:
     await lab.create()
     lab[2].is_reachable = lab[3].is_reachable = False

@@ -7,7 +7,10 @@ import asyncio
 from protocol.ids import TopicPartition
 from protocol.records.build import BatchOptions
 from tests.broker.engine.lab import Lab
+from tests.broker.engine.log.test_checkpoints import checkpoint
 from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.moved import begin, hold, let_go
+from tests.broker.engine.transactions import write
 
 
 async def test_a_dead_follower_leaves_the_isr_after_the_lag_time(lab: Lab) -> None:
@@ -80,3 +83,41 @@ async def test_old_batches_leave_the_memory(alone: Lab) -> None:
     assert alone[1].state.tails.size_bytes > 0
     await asyncio.sleep(16)
     assert alone[1].state.tails.size_bytes == 0
+
+
+async def test_every_few_seconds_high_watermarks_are_written_and_logs_looked_for(
+    alone: Lab,
+) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce("a")
+    await asyncio.sleep(5.1)
+    assert checkpoint(alone[1], "replication-offset-checkpoint") == {ORDERS: 1}
+    alone[1].memory[alone[1].replica().log_dir].remove_tree("orders-0")
+    await asyncio.sleep(5.1)
+    assert alone[1].state.hosted.is_offline(ORDERS)
+
+
+async def test_idle_producers_are_forgotten_by_the_copy_of_a_move_too() -> None:
+    """What it knew would be known again once it is the log."""
+    overrides = {"producer_id_expiration_ms": "60000", "replica_fetch_max_bytes": "512"}
+    async with Lab.running(broker_count=1, dir_count=2, **overrides) as lab:
+        node = lab[1]
+        await lab.create(replicas=[1])
+        await write(node, 7, 0, transactional=False)
+        for _ in range(20):
+            await node.produce("x" * 200)
+        hold(node)
+        await begin(node, node.paths[1])
+        future = node.replica().future
+        assert future is not None
+        assert future.log is not None
+        let_go(node)
+        while not future.log.files.producer_entries:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0)
+        node.moves.suspend(node.replica())
+        hold(node)
+        await asyncio.sleep(1)
+        assert node.replica().future is future
+        node.state.loop.now_s += 2_000_000  # type: ignore[attr-defined]
+        await asyncio.sleep(601)
+        assert future.log.files.producer_entries == []

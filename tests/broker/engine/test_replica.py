@@ -39,6 +39,17 @@ async def test_settings_reach_limits_partition_and_log(alone: Lab) -> None:
     assert replica.partition.min_insync_replicas == 3
     assert replica.log.files.config.segment_bytes == 2_000
     assert replica.delete_delay_ms == 7
+    assert (replica.compaction, replica.limits.requires_keys) == (None, False)
+
+
+async def test_a_compacted_topic_has_its_rules_and_wants_keys(alone: Lab) -> None:
+    await alone.create(
+        replicas=[1], cleanup_policy="compact,delete", min_cleanable_dirty_ratio="0.25"
+    )
+    replica = alone[1].replica()
+    assert replica.compaction is not None
+    assert replica.compaction.min_cleanable_dirty_ratio == 0.25
+    assert replica.limits.requires_keys
 
 
 async def test_a_topic_says_which_of_its_replicas_are_throttled(lab: Lab) -> None:

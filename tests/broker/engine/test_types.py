@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from broker.engine.types import ProduceResult
+from broker.core.isolation_level import READ_COMMITTED
+from broker.engine.types import (
+    DeletedRecords,
+    EpochAnswer,
+    FetchParams,
+    FetchResult,
+    ListedOffset,
+    ProduceResult,
+)
+from protocol.errors import ErrorCode
+from protocol.messages.fetch import PartitionData
 from protocol.messages.produce import PartitionProduceResponse
 
 
@@ -15,3 +25,25 @@ def test_a_refused_batch_has_no_offset_no_time_and_no_log_as_kafka_s_answers_hav
         kafkas.log_start_offset,
     )
     assert ours.log_append_time_ms == -1
+
+
+def test_what_an_answer_does_not_know_is_minus_one_as_in_kafka() -> None:
+    code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert EpochAnswer(code) == (code, -1, -1)
+    assert ListedOffset(code) == (code, -1, -1, -1)
+    assert DeletedRecords(code) == (code, -1)
+    ours, kafkas = FetchResult(code), PartitionData(partition_index=0)
+    assert (ours.last_stable_offset, ours.log_start_offset, ours.preferred_read_replica) == (
+        kafkas.last_stable_offset,
+        kafkas.log_start_offset,
+        kafkas.preferred_read_replica,
+    )
+    assert (ours.high_watermark, ours.preferred_read_replica) == (-1, -1)
+    assert (ours.records, ours.records_size_bytes) == ((), 0)
+
+
+def test_only_consumers_may_ask_for_what_is_committed_alone() -> None:
+    """A follower needs all that its leader has, also that of broker 0."""
+    asked = [FetchParams(replica_id=id_, isolation_level=READ_COMMITTED) for id_ in (-1, 0, 1)]
+    assert [params.is_committed for params in asked] == [True, False, False]
+    assert not FetchParams().is_committed

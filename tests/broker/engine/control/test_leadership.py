@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 import pytest
 
+from broker.storage.layout import render_partition_metadata
 from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from protocol.ids import LEADER_DURING_DELETE, TopicPartition
+from tests.broker.engine.fetched import now_s
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import (
     BROKER_EPOCH,
     ORDERS,
     Led,
     leader_and_isr,
+    offsets_of,
     topic_id_of,
     update_metadata,
 )
+from tests.broker.engine.moved import begin, filled, names, stopped
 
 STORAGE = ErrorCode.KAFKA_STORAGE_ERROR
 OTHER = TopicPartition("other", 0)
@@ -249,3 +254,104 @@ async def test_a_thousand_partitions_take_their_roles_quickly(alone: Lab) -> Non
         alone.led[tp].leader_epoch += 1
     await alone.tell(*tps)
     assert alone[1].engine.gauges().leader_count == 1_000
+
+
+async def test_a_leader_that_becomes_a_follower_sends_waiting_consumers_away(lab: Lab) -> None:
+    await lab.create()
+    waiting = lab.begin(lab[1].fetch(0, max_wait_ms=5_000))
+    await asyncio.sleep(0.01)
+    await lab.elect(ORDERS, 2, [1, 2, 3])
+    result = await waiting
+    assert result.error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert result.current_leader == (2, 1)
+
+
+async def test_metadata_of_a_newer_controller_deposes_the_older_one(alone: Lab) -> None:
+    newer = update_metadata(alone.led, [1])
+    newer.controller_epoch = 3
+    leadership = alone[1].engine.leadership
+    assert leadership.update_metadata(newer).error_code == ErrorCode.NONE
+    answer = await leadership.leader_and_isr(leader_and_isr({ORDERS: Led([1], 1, [1])}))
+    assert answer.error_code == ErrorCode.STALE_CONTROLLER_EPOCH
+
+
+async def test_metadata_has_logs_removed_that_are_of_no_replica_here(alone: Lab) -> None:
+    """The future log of a move, and one that was made just as its log dir failed."""
+    node = stopped(await filled(alone))
+    await begin(node, node.paths[1])
+    empty = TopicPartition("empty", 0)
+    metadata = render_partition_metadata(topic_id_of(empty.topic))
+    node.memory[node.paths[2]].make_dir(str(empty))
+    node.memory[node.paths[2]].write_file(f"{empty}/partition.metadata", metadata)
+    alone.led.clear()
+
+    node = await alone.restart(1)  # It is told what there is.
+
+    await asyncio.sleep(0.1)
+    endings = [name.rpartition("-")[2] for path in node.paths[1:] for name in names(node, path)]
+    assert endings == ["delete", "delete"]
+
+
+class FakeCoordinators:
+    """Remembers what it was told of deleted partitions."""
+
+    def __init__(self) -> None:
+        self.deleted: list[TopicPartition] = []
+        self.told_count = 0
+
+    def leads_internal(self, tp: TopicPartition, leader_epoch: int) -> None:
+        raise NotImplementedError
+
+    def leads_internal_no_more(self, tp: TopicPartition) -> None:
+        raise NotImplementedError
+
+    def partitions_deleted(self, tps: Sequence[TopicPartition]) -> None:
+        self.told_count += 1
+        self.deleted += tps
+
+
+async def test_coordinators_hear_of_partitions_that_are_being_deleted_and_of_no_others(
+    alone: Lab,
+) -> None:
+    coordinators = FakeCoordinators()
+    alone[1].events.coordinators = coordinators
+    await alone.create(replicas=[1])
+    await alone.create(OTHER, replicas=[1])
+    assert coordinators.told_count == 0
+    alone.led[ORDERS].leader = LEADER_DURING_DELETE
+    alone.tell_metadata()
+    assert (coordinators.deleted, coordinators.told_count) == ([ORDERS], 1)
+
+
+async def test_who_waits_for_a_replica_of_a_broker_that_is_gone_goes_on_with_that_news(
+    lab: Lab,
+) -> None:
+    """It was about to join the Isr again, so that what it had not got was not committed."""
+    await lab.create()
+    lab[3].is_reachable = False
+    await lab.elect(ORDERS, 1, [1, 2])
+    lab.isr_code = ErrorCode.INELIGIBLE_REPLICA
+    lab[3].is_reachable = True
+    await lab.tell(ORDERS, to=[3])
+    await asyncio.sleep(1)
+    lab[3].is_reachable = False
+    waiting = lab.begin(lab[1].produce("a", timeout_ms=120_000))
+    await asyncio.sleep(2)
+    assert not waiting.done()
+    begun_s = now_s()
+    lab[1].engine.leadership.update_metadata(update_metadata(lab.led, [1, 2]))
+    assert (await waiting).error_code == ErrorCode.NONE
+    assert now_s() == begun_s
+
+
+async def test_a_new_leader_serves_what_it_writes_from_memory(lab: Lab) -> None:
+    """And one that leads on in another epoch keeps there what it had."""
+    await lab.create(replicas=[1, 2])
+    await lab[1].produce("a")
+    await lab.elect(ORDERS, 2, [1, 2])
+    await lab[2].produce("b")
+    await lab.elect(ORDERS, 2, [1, 2])
+    lab[2].workers[lab[2].replica().log_dir].hangs = True
+    begun_s = now_s()
+    assert offsets_of(await lab[2].fetch(1)) == [1]
+    assert now_s() == begun_s

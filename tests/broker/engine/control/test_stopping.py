@@ -12,6 +12,7 @@ from broker.storage.swap import SwapNote, render_swap_note
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.control import StopReplicaRequest
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import (
     BROKER_EPOCH,
@@ -211,3 +212,14 @@ async def test_files_of_a_deleted_topic_go_after_the_delay_that_it_had(alone: La
         await asyncio.sleep(3)
         left.append(sum(disk.is_dir(name) for name in disk.list_dir("")))
     assert left == [1, 0]
+
+
+@pytest.mark.parametrize("delete", [True, False])
+async def test_a_coordinator_s_partition_that_is_stopped_is_a_coordinator_s_no_more(
+    alone: Lab, *, delete: bool
+) -> None:
+    offsets = TopicPartition(CONSUMER_OFFSETS, 0)
+    await alone.create(offsets, replicas=[1])
+    assert len(list(alone[1].groups.hosts())) == 1
+    await alone.stop_replica(1, offsets, delete=delete)
+    assert list(alone[1].groups.hosts()) == []

@@ -98,6 +98,8 @@ class FakeReplica:
         return self.work, self.finished.pop(0) if len(self.finished) > 1 else self.finished[0]
 
     def return_to_range(self, leader_start: int, leader_end: int) -> asyncio.Future[Any] | None:
+        if isinstance(self.error, LogDirFailed):
+            raise self.error
         self.ranges.append((leader_start, leader_end))
         return self.work
 
@@ -117,6 +119,8 @@ class FakeLeader:
     )
     on_fetch: Callable[[], None] = lambda: None
     epoch_code: int = ErrorCode.NONE
+    unlisted: tuple[int, ...] = ()
+    """Partitions of whose range it says nothing."""
     is_down: bool = False
     trouble: ConnectionError = field(default_factory=lambda: ConnectionError("down"))
     """What who asks gets while it ``is_down``."""
@@ -182,6 +186,7 @@ class FakeLeader:
                             offset={-2: 10, -1: 20}[asked.timestamp],
                         )
                         for asked in topic.partitions
+                        if asked.partition_index not in self.unlisted
                     ],
                 )
                 for topic in request.topics

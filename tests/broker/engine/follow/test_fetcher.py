@@ -298,6 +298,29 @@ async def test_a_source_that_is_down_is_tried_about_once_a_second(loops: Loops) 
     assert 10 < loops.leader.connects < 60
 
 
+async def test_a_source_that_goes_down_is_tried_soon_and_then_about_once_a_second(
+    loops: Loops,
+) -> None:
+    loops.fetcher.follow(FakeReplica(), 0)
+    for _ in range(2):
+        await asyncio.sleep(2)
+        loops.leader.is_down = True
+        await asyncio.sleep(0.55)  # The last answer was on its way.
+        soon = loops.leader.connects
+        assert soon >= 2
+        await asyncio.sleep(20)
+        assert loops.leader.connects - soon == pytest.approx(20, abs=5)
+        loops.leader.is_down, loops.leader.connects = False, 0
+
+
+async def test_nobody_asks_about_what_is_followed_no_more_by_then(loops: Loops) -> None:
+    replica = FakeReplica()
+    loops.fetcher.follow(replica, 0)
+    loops.fetcher.unfollow(replica)
+    await asyncio.sleep(5)
+    assert loops.leader.connects == 0
+
+
 async def test_what_is_followed_no_more_is_forgotten_and_late_answers_ignored(
     loops: Loops,
 ) -> None:

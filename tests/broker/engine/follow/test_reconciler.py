@@ -9,7 +9,13 @@ import pytest
 
 from broker.core.log_dirs import LogDirFailed
 from protocol.errors import ErrorCode, MalformedAnswer
-from tests.broker.engine.follow.followers import FakeReplica, Loops, answer
+from protocol.messages.fetch import (
+    FetchableTopicResponse,
+    FetchRequest,
+    FetchResponse,
+    PartitionData,
+)
+from tests.broker.engine.follow.followers import TOPIC_ID, FakeReplica, Loops, answer
 
 
 @pytest.fixture
@@ -122,3 +128,28 @@ async def test_an_answer_for_an_older_role_is_ignored(loops: Loops) -> None:
     loops.fetcher.follow(replica, 1)
     await asyncio.sleep(0.05)
     assert len(replica.answers) == 1
+
+
+async def test_of_logs_out_of_range_each_one_is_brought_back_whatever_becomes_of_the_others(
+    loops: Loops,
+) -> None:
+    """The leader says nothing of the first, nobody follows the second, the third has no disk."""
+    replicas = [FakeReplica(index) for index in range(4)]
+    for replica in replicas:
+        loops.fetcher.follow(replica, 0)
+    loops.leader.unlisted = (0,)
+    loops.leader.script = [all_out_of_range]
+    await asyncio.sleep(0.0035)
+    loops.fetcher.unfollow(replicas[1])
+    replicas[2].error = LogDirFailed("/d", "truncate", OSError("broken"))
+    await asyncio.sleep(0.01)
+    assert [replica.ranges for replica in replicas] == [[], [], [], [(10, 20)]]
+    assert loops.fetcher.failed_count == 1
+
+
+def all_out_of_range(request: FetchRequest) -> FetchResponse:
+    code = ErrorCode.OFFSET_OUT_OF_RANGE
+    asked = [part.partition for topic in request.topics for part in topic.partitions]
+    rows = [PartitionData(partition_index=index, error_code=code) for index in asked]
+    topics = [FetchableTopicResponse(topic_id=TOPIC_ID, partitions=rows)]
+    return FetchResponse(session_id=5, responses=topics)

@@ -147,6 +147,32 @@ async def test_an_idle_broker_leaves_its_disks_almost_alone(alone: Lab) -> None:
     assert log_dir.queue.jobs_count - jobs <= 50 * 5 + 24, "five looks a second and little more"
 
 
+async def test_an_idle_dir_renamed_away_is_noticed_by_the_regular_look(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await asyncio.sleep(3)
+    alone[1].memory[await alone[1].dir_of() or ""].detach()
+    await asyncio.sleep(0.25)
+    assert len(alone[1].events.failed) == 1
+
+
+async def test_a_disk_whose_look_takes_long_gets_no_other_one_meanwhile(alone: Lab) -> None:
+    log_dir = alone[1].log_dirs[alone[1].paths[0]]
+    alone[1].workers[log_dir.path].delay_s = 3
+    await asyncio.sleep(1)
+    begun = log_dir.queue.queue_depth
+    await asyncio.sleep(1.5)
+    assert begun == log_dir.queue.queue_depth == 1
+
+
+async def test_an_idle_disk_that_cannot_be_written_is_noticed_by_the_regular_probe(
+    alone: Lab,
+) -> None:
+    await alone.create(replicas=[1])
+    alone[1].disks[await alone[1].dir_of() or ""].set_fault("read_only")
+    await asyncio.sleep(5.1)
+    assert len(alone[1].events.failed) == 1
+
+
 async def test_space_is_known_at_the_start_and_looked_at_regularly(alone: Lab) -> None:
     node = alone[1]
     assert set(node.state.usage) == set(node.paths)
@@ -196,3 +222,15 @@ async def test_what_is_written_of_a_log_that_is_set_aside_is_not_true_of_the_nex
 
     written = lab[2].memory[path].read_file(LOG_START_OFFSET_CHECKPOINT)
     assert parse_offsets(written).get(ORDERS, 0) == 0
+
+
+async def test_checkpoints_that_are_being_written_know_nothing_of_a_log_that_leaves_meanwhile(
+    alone: Lab,
+) -> None:
+    log_dir, checkpoints = alone[1].log_dirs[alone[1].paths[0]], alone[1].checkpoints
+    checkpoints.log_gone(log_dir.path, ORDERS)
+    checkpoints.write_at_once(log_dir)
+    checkpoints.log_gone(log_dir.path, OTHER)
+    await log_dir.queue.submit("wait", lambda: None)
+    assert not checkpoints.before_new_log(log_dir, ORDERS)
+    assert checkpoints.before_new_log(log_dir, OTHER)

@@ -102,6 +102,21 @@ async def test_what_waits_at_a_stop_is_removed_after_the_next_start(alone: Lab) 
     assert dirs(node) == []
 
 
+async def test_a_broker_that_has_stopped_removes_nothing_and_waits_for_nothing(
+    alone: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    await alone.create(replicas=[1])
+    node, replica = alone[1], alone[1].replica()
+    deletions = Deletions(node.engine.state, lambda _path, _tp: None)
+    await deletions.set_aside(ORDERS, replica.log, 1000)
+    (name,) = dirs(node)
+    assert len(deletions) == 1
+    deletions.stop()
+    await asyncio.sleep(61)
+    assert (dirs(node), len(deletions)) == ([name], 0)
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
+
+
 async def test_a_log_dir_that_fails_keeps_its_files(alone: Lab) -> None:
     await alone.create(replicas=[1])
     path = await alone[1].dir_of() or ""

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
+from broker.engine.types import FetchParams
 from broker.storage.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
     parse_leader_epochs,
@@ -11,9 +14,19 @@ from broker.storage.checkpoints import (
 )
 from protocol.errors import ErrorCode
 from protocol.ids import uuid_text
+from tests.broker.engine.fetched import part
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of, topic_id_of
-from tests.broker.engine.moved import begin, filled, held, let_go, names, stopped, until_moved
+from tests.broker.engine.moved import (
+    begin,
+    copied,
+    filled,
+    held,
+    let_go,
+    names,
+    stopped,
+    until_moved,
+)
 from tests.broker.engine.transactions import end, last_stable_offset, write
 
 
@@ -195,3 +208,78 @@ async def test_what_is_deleted_during_a_promotion_counts_once_both_log_dirs_have
     for path in node.paths[:2]:
         written = parse_offsets(node.memory[path].read_file(LOG_START_OFFSET_CHECKPOINT))
         assert written == {ORDERS: 7}
+
+
+async def test_a_future_log_that_starts_later_has_its_replica_start_there(alone: Lab) -> None:
+    """As after a kill when only the destination had written its checkpoint of log starts."""
+    node = await held(alone)
+    future = node.replica().future
+    assert future is not None
+    assert future.log is not None
+    let_go(node)
+    while copied(future).log_end_offset < 20:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0)
+    future.log.files.raise_log_start_offset(7)
+    await until_moved(node, node.paths[1])
+    assert (
+        node.replica().partition.log_start_offset == node.replica().log.files.log_start_offset == 7
+    )
+    assert (await node.fetch(6)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+    assert offsets_of(await node.fetch(7))[0] == 7
+
+
+async def test_a_deletion_under_way_when_the_logs_change_places_waits_for_the_new_one_alone(
+    alone: Lab,
+) -> None:
+    """The old log dir may be slow, or fail: what it has written counts no more."""
+    node = await held(alone)
+    replica, future = node.replica(), node.replica().future
+    assert future is not None
+    let_go(node)
+    while not future.is_promoting:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0)
+    node.workers[node.paths[0]].delay_s = 5
+    node.logs.raise_log_start(replica, 7)
+    begun_s = asyncio.get_running_loop().time()
+    while replica.log_start_write is not None:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0.001)
+    assert asyncio.get_running_loop().time() - begun_s < 1
+    assert (replica.log.dir.path, replica.low_watermark) == (node.paths[1], 7)
+    written = node.memory[node.paths[1]].read_file(LOG_START_OFFSET_CHECKPOINT)
+    assert parse_offsets(written) == {ORDERS: 7}
+
+
+@pytest.mark.scenario(96)
+async def test_the_log_start_moves_along(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    node = alone[1]
+    for _ in range(10):
+        await node.produce("x")
+    node.logs.raise_log_start(node.replica(), 3)
+    await begin(node, node.paths[1])
+    await until_moved(node, node.paths[1])
+    assert (node.replica().log.files.log_start_offset, await node.log_end()) == (3, 10)
+
+
+async def test_the_promoted_log_knows_epochs_that_began_without_records(alone: Lab) -> None:
+    """Kafka's promoted log only knows the epochs of copied batches."""
+    node = await held(alone)
+    await alone.elect(ORDERS, 1, [1])
+    let_go(node)
+    await until_moved(node, node.paths[1])
+    await asyncio.sleep(0)
+    disk = node.memory[node.paths[1]]
+    assert disk.read_file("orders-0/leader-epoch-checkpoint") == b"0\n2\n0 0\n1 20\n"
+
+
+async def test_a_follower_that_truncates_sends_its_waiting_consumers_to_look_again(
+    lab: Lab,
+) -> None:
+    await lab.create()
+    await lab[1].produce("a")
+    await asyncio.sleep(1)
+    params = FetchParams(max_wait_ms=5_000, min_bytes=1, leader_only=False)
+    waiting = lab.begin(lab[2].engine.fetches.fetch(params, [part(offset=1)]))
+    await asyncio.sleep(0)
+    await lab[2].logs.truncate(lab[2].replica(), 0)
+    assert (await waiting)[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE

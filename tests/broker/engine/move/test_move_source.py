@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
 from broker.engine.move.move_source import MoveSource
 from broker.storage.log_reader import LogRead
-from protocol.records.batch import iterate_batches
-from tests.broker.engine.lab import Lab
+from protocol.errors import ErrorCode
+from protocol.records.batch import Compression, iterate_batches
+from protocol.records.build import NewRecord
+from protocol.records.build_message_set import MessageSetOptions, build_message_set
+from tests.broker.engine.lab import Lab, appended
 from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.moved import begin, until_moved
 from tests.broker.engine.node import Node
 
 
@@ -88,3 +93,22 @@ async def test_another_offset_than_the_next_one_is_looked_for_anew(alone: Lab) -
     source = source_of(node)
     await source.read(0)
     assert offsets_in(await source.read(40))[0] == 40
+
+
+@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
+@pytest.mark.parametrize("magic", [0, 1])
+async def test_a_log_that_begins_in_an_old_format_is_moved(
+    alone: Lab, magic: int, codec: Compression
+) -> None:
+    node = alone[1]
+    await alone.create(replicas=[1])
+    records = [NewRecord(b"old", timestamp_ms=at) for at in range(3)]
+    old = build_message_set(records, MessageSetOptions(magic=magic, compression=codec))
+    replica = node.replica()
+    on_written = partial(appended, node, 3)
+    await replica.log.append([old], 3, on_written, now_ms=node.state.wall_ms())
+    await node.produce("new")
+    stored = node.disk_bytes()
+    assert await begin(node, node.paths[1]) == ErrorCode.NONE
+    await until_moved(node, node.paths[1])
+    assert node.disk_bytes() == stored

@@ -13,6 +13,8 @@ from broker.core.replication_quota import ReplicationQuota
 from broker.engine.move.mover import Mover
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
+from tests.broker.engine.lab import Lab
+from tests.broker.engine.moved import begin, filled, until_moved
 
 
 class Moving:
@@ -175,3 +177,33 @@ async def test_a_removed_move_is_copied_no_more(running: Running) -> None:
     count = len(running.journal)
     await asyncio.sleep(1)
     assert len(running.journal) == count < 50
+
+
+@pytest.mark.scenario(153)
+async def test_movers_take_one_partition_after_the_other(alone: Lab) -> None:
+    node = alone[1]
+    tps = [TopicPartition("orders", number) for number in range(6)]
+    for tp in tps:
+        await alone.create(tp, replicas=[1])
+        await node.produce("x", tp=tp)
+    wishes = [(tp, node.paths[2]) for tp in tps]
+    answers = await node.engine.moves.alter(wishes)
+    assert set(answers.values()) == {ErrorCode.NONE}
+    for tp in tps:
+        await until_moved(node, node.paths[2], tp)
+    assert [node.state.log_dir_states.log_count(path) for path in node.paths] == [0, 0, 6]
+
+
+@pytest.mark.scenario(138, 139)
+async def test_the_limit_holds_and_can_be_lifted(alone: Lab) -> None:
+    node = await filled(alone, count=4)
+    node.set_move_limit(1)
+    await begin(node, node.paths[1])
+    await until_moved(node, node.paths[1])
+    assert await begin(node, node.paths[2]) == ErrorCode.NONE
+    started_s = asyncio.get_running_loop().time()
+    await asyncio.sleep(5)
+    assert await node.dir_of(is_future=True) == node.paths[2]
+    node.set_move_limit(2**63 - 1)
+    await until_moved(node, node.paths[2])
+    assert asyncio.get_running_loop().time() - started_s < 7

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
+from itertools import pairwise
 
 import pytest
 
-from broker.engine.move.moving import MovingLog
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.metrics.rows import MoveState
-from protocol.records.batch import Compression
-from protocol.records.build import NewRecord
-from protocol.records.build_message_set import MessageSetOptions, build_message_set
-from tests.broker.engine.lab import Lab, appended
+from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
-from tests.broker.engine.moved import begin, filled, move_rows, names, stopped, until_moved
+from tests.broker.engine.moved import (
+    abandoned,
+    begin,
+    filled,
+    folders,
+    move_rows,
+    names,
+    stopped,
+    until_in_sync,
+    until_moved,
+)
 
 NONE = ErrorCode.NONE
 
@@ -242,36 +248,6 @@ async def test_a_move_goes_on_after_a_restart(is_clean: bool) -> None:
         assert node.replica().log.files.config.segment_bytes == 2048
 
 
-@pytest.mark.scenario(138, 139)
-async def test_the_limit_holds_and_can_be_lifted(alone: Lab) -> None:
-    node = await filled(alone, count=4)
-    node.set_move_limit(1)
-    await begin(node, node.paths[1])
-    await until_moved(node, node.paths[1])
-    assert await begin(node, node.paths[2]) == NONE
-    started_s = asyncio.get_running_loop().time()
-    await asyncio.sleep(5)
-    assert await node.dir_of(is_future=True) == node.paths[2]
-    node.set_move_limit(2**63 - 1)
-    await until_moved(node, node.paths[2])
-    assert asyncio.get_running_loop().time() - started_s < 7
-
-
-@pytest.mark.scenario(153)
-async def test_movers_take_one_partition_after_the_other(alone: Lab) -> None:
-    node = alone[1]
-    tps = [TopicPartition("orders", number) for number in range(6)]
-    for tp in tps:
-        await alone.create(tp, replicas=[1])
-        await node.produce("x", tp=tp)
-    wishes = [(tp, node.paths[2]) for tp in tps]
-    answers = await node.engine.moves.alter(wishes)
-    assert set(answers.values()) == {NONE}
-    for tp in tps:
-        await until_moved(node, node.paths[2], tp)
-    assert [node.state.log_dir_states.log_count(path) for path in node.paths] == [0, 0, 6]
-
-
 @pytest.mark.parametrize(
     ("at", "damage", "reason"),
     [
@@ -302,25 +278,6 @@ async def test_a_source_with_damage_holds_up_no_other_move(
         assert "begins again" not in caplog.text
         source.write_file(name, content)
         await until_moved(node, node.paths[1])
-
-
-@pytest.mark.parametrize("codec", [Compression.NONE, Compression.GZIP])
-@pytest.mark.parametrize("magic", [0, 1])
-async def test_a_log_that_begins_in_an_old_format_is_moved(
-    alone: Lab, magic: int, codec: Compression
-) -> None:
-    node = alone[1]
-    await alone.create(replicas=[1])
-    records = [NewRecord(b"old", timestamp_ms=at) for at in range(3)]
-    old = build_message_set(records, MessageSetOptions(magic=magic, compression=codec))
-    replica = node.replica()
-    on_written = partial(appended, node, 3)
-    await replica.log.append([old], 3, on_written, now_ms=node.state.wall_ms())
-    await node.produce("new")
-    stored = node.disk_bytes()
-    assert await begin(node, node.paths[1]) == NONE
-    await until_moved(node, node.paths[1])
-    assert node.disk_bytes() == stored
 
 
 async def test_the_end_of_the_last_move_is_told_whatever_way_it_ends(alone: Lab) -> None:
@@ -386,15 +343,42 @@ async def test_moves_are_counted_with_their_bytes_and_by_how_they_end(alone: Lab
     assert (counters.moves_done.value, counters.moves_failed.value) == (1, 1)
 
 
-async def test_a_move_that_an_error_ends_is_counted_once(alone: Lab) -> None:
-    node = stopped(await filled(alone))
+async def test_a_move_that_stays_as_it_is_writes_a_row_twice_a_second(alone: Lab) -> None:
+    node = await filled(alone, count=60)
+    node.set_move_limit(2_000)
     await begin(node, node.paths[1])
-    future = node.replica().future
-    assert future is not None
-    moving = MovingLog(node.state, node.moves.tools, node.replica(), future)
-    await moving.truncate()
-    for _ in range(2):
-        moving.fail()
-    node.log_dirs[node.paths[1]].fail("append", OSError("broken"))
-    assert node.metrics.counters.moves_failed.value == 1
-    assert move_rows(node)[-2].state is MoveState.FAILED
+    await until_moved(node, node.paths[1])
+    first, *times_ms = [row.at_ms for row in move_rows(node) if row.state is MoveState.COPYING]
+    pauses_ms = [later - at for at, later in pairwise(times_ms)]
+    assert len(pauses_ms) > 3
+    assert 500 <= min(pauses_ms) <= max(pauses_ms) < 1_000
+    assert first == times_ms[0], "to cut and to copy are two states"
+
+
+@pytest.mark.kafka_bug("KAFKA-16082")
+async def test_a_replica_made_anew_where_its_future_log_lies_needs_no_move(lab: Lab) -> None:
+    node = await abandoned(lab)
+    target = await node.dir_of(is_future=True)
+    node.state.log_dir_states.cordon([path for path in node.paths if path != target])
+
+    await until_in_sync(lab, node)
+    await asyncio.sleep(node.config.log_segment_delete_delay_ms / 1000 + 1)
+
+    assert await node.dir_of() == target
+    assert folders(node) == {target: ["orders-0"]}
+    assert node.disk_bytes() == lab[1].disk_bytes()
+    assert node.events.failed == []
+
+
+@pytest.mark.scenario(233)
+async def test_a_future_log_without_its_source_ends_as_the_replica(lab: Lab) -> None:
+    """KRaft promotes it at the start; here the replica is made anew and goes there."""
+    node = await abandoned(lab)
+    target = await node.dir_of(is_future=True)
+
+    await until_in_sync(lab, node)
+    await asyncio.sleep(node.config.log_segment_delete_delay_ms / 1000 + 1)
+
+    assert await node.dir_of() == target
+    assert folders(node) == {target: ["orders-0"]}
+    assert node.disk_bytes() == lab[1].disk_bytes()

@@ -9,20 +9,20 @@ import pytest
 from broker.core.future_log import MoveState
 from broker.core.hosted import ReturnRule
 from broker.core.leader_epochs import LeaderEpochs
+from broker.engine.move.moving import MovingLog
 from broker.storage.layout import SWAP_NOTE_FILE
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
+from protocol.metrics.rows import MoveState as RowState
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
 from tests.broker.engine.moved import (
     SMALL,
-    abandoned,
     copied,
     copying,
-    folders,
     held,
     let_go,
-    until_in_sync,
+    move_rows,
 )
 from tests.broker.engine.node import Node
 from tests.broker.engine.transactions import aborted_of, read, three_transactions, write
@@ -133,36 +133,6 @@ async def test_records_that_are_deleted_while_the_last_ones_are_copied_stay_dele
     assert replica.log.files.log_start_offset == replica.partition.log_start_offset == 23
 
 
-async def test_a_future_log_that_starts_later_has_its_replica_start_there(alone: Lab) -> None:
-    """As after a kill when only the destination had written its checkpoint of log starts."""
-    node = await held(alone)
-    future = node.replica().future
-    assert future is not None
-    assert future.log is not None
-    let_go(node)
-    while copied(future).log_end_offset < 20:  # noqa: ASYNC110 -- virtual time
-        await asyncio.sleep(0)
-    future.log.files.raise_log_start_offset(7)
-    await moved(node)
-    assert (
-        node.replica().partition.log_start_offset == node.replica().log.files.log_start_offset == 7
-    )
-    assert (await node.fetch(6)).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
-    assert offsets_of(await node.fetch(7))[0] == 7
-
-
-@pytest.mark.scenario(96)
-async def test_the_log_start_moves_along(alone: Lab) -> None:
-    await alone.create(replicas=[1])
-    node = alone[1]
-    for _ in range(10):
-        await node.produce("x")
-    node.logs.raise_log_start(node.replica(), 3)
-    await node.engine.moves.alter([(ORDERS, node.paths[1])])
-    await moved(node)
-    assert (node.replica().log.files.log_start_offset, await node.log_end()) == (3, 10)
-
-
 async def test_no_less_is_committed_of_a_copy_than_where_it_begins() -> None:
     """As after a kill when only the destination had written that records were deleted."""
     async with Lab.running(broker_count=1, dir_count=2, replica_fetch_max_bytes=SMALL) as lab:
@@ -177,17 +147,6 @@ async def test_no_less_is_committed_of_a_copy_than_where_it_begins() -> None:
         while copied(future).log_end_offset < 14:  # noqa: ASYNC110 -- virtual time
             await asyncio.sleep(0)
         assert copied(future).high_watermark == 3
-
-
-async def test_the_promoted_log_knows_epochs_that_began_without_records(alone: Lab) -> None:
-    """Kafka's promoted log only knows the epochs of copied batches."""
-    node = await held(alone)
-    await alone.elect(ORDERS, 1, [1])
-    let_go(node)
-    await moved(node)
-    await asyncio.sleep(0)
-    disk = node.memory[node.paths[1]]
-    assert disk.read_file("orders-0/leader-epoch-checkpoint") == b"0\n2\n0 0\n1 20\n"
 
 
 async def test_producers_wait_for_the_swap_and_no_longer(alone: Lab) -> None:
@@ -368,30 +327,59 @@ async def test_a_copy_keeps_nothing_that_a_log_made_anew_has_not() -> None:
         assert node.disk_bytes() == lab[1].disk_bytes()
 
 
-@pytest.mark.scenario(233)
-async def test_a_future_log_without_its_source_ends_as_the_replica(lab: Lab) -> None:
-    """KRaft promotes it at the start; here the replica is made anew and goes there."""
-    node = await abandoned(lab)
-    target = await node.dir_of(is_future=True)
+async def test_a_move_that_an_error_ends_is_counted_once(alone: Lab) -> None:
+    node = await held(alone)
+    future = node.replica().future
+    assert future is not None
+    moving = MovingLog(node.state, node.moves.tools, node.replica(), future)
+    await moving.truncate()
+    for _ in range(2):
+        moving.fail()
+    node.log_dirs[node.paths[1]].fail("append", OSError("broken"))
+    assert node.metrics.counters.moves_failed.value == 1
+    assert move_rows(node)[-2].state is RowState.FAILED
 
-    await until_in_sync(lab, node)
-    await asyncio.sleep(node.config.log_segment_delete_delay_ms / 1000 + 1)
 
-    assert await node.dir_of() == target
-    assert folders(node) == {target: ["orders-0"]}
-    assert node.disk_bytes() == lab[1].disk_bytes()
+async def test_a_move_that_was_taken_back_while_it_waited_for_its_turn_changes_nothing(
+    alone: Lab,
+) -> None:
+    """Its future log waits to be removed by then."""
+    node = await held(alone)
+    replica, future = node.replica(), node.replica().future
+    assert future is not None
+    future.move.state = MoveState.COPYING
+    moving = MovingLog(node.state, node.moves.tools, replica, future)
+    async with node.moves.tools.turns.of(*node.paths):
+        let_go(node)
+        copy = alone.begin(moving.copy())
+        await asyncio.sleep(0)
+        node.logs.raise_log_start(replica, 5)
+        node.moves.abandon(replica)
+    await copy
+    assert copied(future).log_end_offset == 0
 
 
-@pytest.mark.kafka_bug("KAFKA-16082")
-async def test_a_replica_made_anew_where_its_future_log_lies_needs_no_move(lab: Lab) -> None:
-    node = await abandoned(lab)
-    target = await node.dir_of(is_future=True)
-    node.state.log_dir_states.cordon([path for path in node.paths if path != target])
+async def test_a_copy_that_begins_with_a_whole_batch_empties_nothing(alone: Lab) -> None:
+    node = await held(alone)
+    future = node.replica().future
+    assert future is not None
+    assert future.log is not None
+    token = future.log.token
+    let_go(node)
+    while copied(future).log_end_offset == 0:  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0)
+    assert future.log.is_still(token)
 
-    await until_in_sync(lab, node)
-    await asyncio.sleep(node.config.log_segment_delete_delay_ms / 1000 + 1)
 
-    assert await node.dir_of() == target
-    assert folders(node) == {target: ["orders-0"]}
-    assert node.disk_bytes() == lab[1].disk_bytes()
-    assert node.events.failed == []
+async def test_a_copy_that_has_everything_is_no_copy_to_begin_anew(alone: Lab) -> None:
+    """As after a swap that was given up because more came in meanwhile."""
+    node = await held(alone, count=0)
+    replica, future = node.replica(), node.replica().future
+    assert future is not None
+    assert future.log is not None
+    future.move.state, token = MoveState.COPYING, future.log.token
+    moving = MovingLog(node.state, node.moves.tools, replica, future)
+    node.moves.suspend(replica)
+    let_go(node)
+    await moving.copy()
+    assert future.log.is_still(token)

@@ -93,6 +93,7 @@ async def test_committed_readers_see_the_same_from_disk_as_from_memory(alone: La
     await alone.create(replicas=[1])
     await three_transactions(alone[1])
     from_memory = await read(alone[1])
+    assert (await alone[1].fetch()).aborted is None, "who reads all is told of no transactions"
     alone[1].replica().tail.clear()
     from_disk = await read(alone[1])
     assert offsets_of(from_disk) == offsets_of(from_memory)

@@ -253,14 +253,29 @@ async def test_each_refusal_of_a_change_is_counted_and_a_request_that_fails_whol
     assert running.counters.failed_isr_updates.value == 2
 
 
-async def test_a_controller_that_does_not_answer_is_said_once(
-    running: Running, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize(
+    ("trouble", "words"),
+    [(ConnectionError("cut off"), "cut off"), (ErrorCode.NOT_CONTROLLER, "NOT_CONTROLLER")],
+)
+async def test_a_controller_that_answers_no_request_is_said_once_each_time_it_begins(
+    running: Running,
+    caplog: pytest.LogCaptureFixture,
+    trouble: int | Exception,
+    words: str,
 ) -> None:
     led = Led()
-    running.controller.top = [ConnectionError("cut off"), ConnectionError("cut off"), 0]
+    running.controller.top = [trouble, trouble, 0, trouble, 0]
     with caplog.at_level("INFO", "broker.engine.serve.isr_reporter"):
         led.propose()
         running.reporter.propose(led)
         await asyncio.sleep(10)
-    assert len(running.controller.requests) == 3
-    assert [text for text in caplog.messages if "cut off" in text] == caplog.messages[:1]
+        assert len(running.controller.requests) == 3
+        (said,) = caplog.messages
+        assert said.startswith("AlterPartition is repeated every 50 ms: ")
+        assert said.endswith(words)
+        led.lead(1)
+        led.propose()
+        running.reporter.propose(led)
+        await asyncio.sleep(10)
+    assert len(running.controller.requests) == 5
+    assert caplog.messages == [said, said]

@@ -14,7 +14,7 @@ from broker.storage.log_reader import LogRead
 from protocol.byte_budget import ByteBudget
 from protocol.errors import ErrorCode
 from tests.broker.engine.lab import Lab
-from tests.broker.engine.messages import ORDERS
+from tests.broker.engine.messages import ORDERS, offsets_of
 
 PART = FetchPart(ORDERS, bytes(16), 0, -1, -1, -1, 1 << 20)
 
@@ -100,3 +100,16 @@ async def test_who_waits_is_woken_by_the_first_partition_that_changes() -> None:
         one.delayed.wake(index)
         assert woken.done()
     assert one.delayed.take_changed() == [0, 1]
+
+
+async def test_many_small_appends_reach_min_bytes_together(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    waiting = alone.begin(alone[1].fetch(0, max_wait_ms=5_000, min_bytes=500))
+    await asyncio.sleep(1)
+    produced = 0
+    while not waiting.done():
+        await alone[1].produce("x" * 100, acks=1)
+        await asyncio.sleep(0)
+        produced += 1
+    assert produced < 8
+    assert len(offsets_of(await waiting)) >= 3

@@ -114,6 +114,17 @@ async def test_a_follower_that_is_away_but_alive_makes_it_time_out(lab: Lab) -> 
     assert len(lab[1].replica().deleted) == 0
 
 
+@pytest.mark.parametrize("timeout_ms", [0, -1])
+async def test_without_time_it_is_begun_and_not_waited_for(lab: Lab, timeout_ms: int) -> None:
+    await lab.create()
+    await fill(lab[1])
+    begun_s = asyncio.get_running_loop().time()
+    result = await delete(lab[1], 5, timeout_ms=timeout_ms)
+    assert result == DeletedRecords(ErrorCode.REQUEST_TIMED_OUT, 0)
+    assert asyncio.get_running_loop().time() == begun_s
+    assert await delete(lab[1], 5) == DeletedRecords(ErrorCode.NONE, 5)
+
+
 async def test_a_follower_whose_broker_left_is_waited_for_until_it_is_out_of_the_isr(
     lab: Lab,
 ) -> None:
