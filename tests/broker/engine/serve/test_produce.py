@@ -105,7 +105,8 @@ async def test_unknown_and_unhosted_partitions_are_told_apart(lab: Lab) -> None:
 
 
 async def test_a_corrupt_batch_is_refused_and_leaves_no_trace(alone: Lab) -> None:
-    await alone.create(replicas=[1], max_message_bytes="1000")
+    """Its records, which have no keys, are not looked at."""
+    await alone.create(replicas=[1], max_message_bytes="1000", cleanup_policy="compact")
     result = await alone[1].produce("x" * 2_000, acks=1)
     assert result.error_code == ErrorCode.MESSAGE_TOO_LARGE
     assert (result.error_message, result.log_start_offset) == (None, -1)
@@ -197,8 +198,10 @@ async def test_no_time_is_enough_where_no_other_replica_is_waited_for(
 
 async def test_without_time_a_produce_expires_once_it_is_written(lab: Lab) -> None:
     await lab.create()
-    result = await lab[1].produce("a", timeout_ms=0)
+    parts = [ProducePart(tp, records("a")) for tp in (ORDERS, TopicPartition("x", 0))]
+    result, other = await lab[1].engine.produces.produce(parts, acks=-1, timeout_ms=0)
     assert result.error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert other.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     assert await lab[1].log_end() == 1
     assert len(lab[1].replica().written) == len(lab[1].replica().replicated) == 0
 
