@@ -260,8 +260,7 @@ def _hand_over(step: Step, broker_id: int) -> list[TopicPartition]:
         step.change(ShutdownBegun(broker_id))
         step.note(f"broker {broker_id} begins a controlled shutdown")
     led, followed = _replicated(step, broker_id)
-    if led:
-        bring_online(step, led, Strategy.CONTROLLED_SHUTDOWN)
+    bring_online(step, led, Strategy.CONTROLLED_SHUTDOWN)
     batch = step.new_batch()
     for tp in followed:
         batch.add_stop_replica(broker_id, tp, delete=False)

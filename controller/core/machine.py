@@ -265,8 +265,6 @@ def _answered(step: Step, event: RequestAnswered) -> None:
 
 def _settle(step: Step) -> None:
     """Let go of those whose brokers have been told, or whose time is up."""
-    if not step.run.waiting:
-        return
     still: list[Waiting] = []
     for waiting in step.run.waiting:
         if _is_told(step, waiting):

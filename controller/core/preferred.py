@@ -33,8 +33,7 @@ def balance_when_due(step: Step) -> None:
         led_elsewhere = [tp for tp in tps if step.state.partition(tp).leader != broker_id]
         if len(led_elsewhere) / len(tps) > tolerated and step.state.is_live(broker_id):
             electable = [tp for tp in led_elsewhere if _can_lead(step, tp, broker_id)]
-            if electable:
-                bring_online(step, electable, Strategy.PREFERRED)
+            bring_online(step, electable, Strategy.PREFERRED)
 
 
 def _by_preferred(step: Step) -> dict[int, list[TopicPartition]]:

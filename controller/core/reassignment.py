@@ -170,10 +170,9 @@ def _settle_leaders(step: Step, tps: list[TopicPartition]) -> None:
 
 def _elect(step: Step, tps: list[TopicPartition], strategy: Strategy) -> None:
     """Give partitions a leader; who gets none waits for later elections."""
-    if tps:
-        outcome = bring_online(step, tps, strategy)
-        failed = [tp for tp, is_elected in outcome.items() if not is_elected]
-        move_partitions(step, failed, PartitionPhase.OFFLINE)
+    outcome = bring_online(step, tps, strategy)
+    failed = [tp for tp, is_elected in outcome.items() if not is_elected]
+    move_partitions(step, failed, PartitionPhase.OFFLINE)
 
 
 def _remove(step: Step, replicas: list[Replica]) -> None:

@@ -106,8 +106,7 @@ def learn_late(step: Step, broker_id: int) -> None:
     else:
         changed = _hear_of_logs(step, known)
     _take_in(step, known, changed)
-    if step.state.is_reachable(broker_id):
-        unknown_replicas.tell(step, (broker_id,))
+    unknown_replicas.tell(step, (broker_id,))
 
 
 def is_learned(step: Step, broker_id: int) -> bool:

@@ -63,3 +63,8 @@ def test_broker_epochs_never_come_back() -> None:
 
     assert state.next_broker_epoch == 9
     assert state_of(*snapshot(state)).next_broker_epoch == 9
+
+
+def test_a_partition_that_is_not_reassigned_costs_no_record_of_its_own() -> None:
+    moved = [r for r in snapshot(state_of(*EVERYTHING)) if isinstance(r, AssignmentChanged)]
+    assert moved == [AssignmentChanged("t", 1, (3, 1, 2), (3,), (1,))]

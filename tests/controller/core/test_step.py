@@ -193,3 +193,10 @@ def test_who_is_away_hears_of_a_change_later_and_who_is_there_by_one_request() -
     begun.send_changed_configs((1, 2), ("t",))
     assert begun.run.unheard_configs == {1: {"t": 2}, 2: {"t": NOT_SENT}}
     assert [each.broker_id for each in begun.effects if isinstance(each, Send)] == [1, 1]
+
+
+def test_what_is_kept_in_zookeeper_brokers_see_there() -> None:
+    begun = step()
+    begun.settings = replace(begun.settings, has_zookeeper=True)
+    begun.send_changed_configs((1, 2), ("t",))
+    assert (begun.effects, begun.run.unheard_configs) == ([], {})
