@@ -121,3 +121,11 @@ async def test_idle_producers_are_forgotten_by_the_copy_of_a_move_too() -> None:
         node.state.loop.now_s += 2_000_000  # type: ignore[attr-defined]
         await asyncio.sleep(601)
         assert future.log.files.producer_entries == []
+
+
+async def test_a_broker_that_has_stopped_looks_at_nothing(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    alone[1].periodic.stop()
+    alone[1].memory[alone[1].replica().log_dir].remove_tree("orders-0")
+    await asyncio.sleep(11)
+    assert alone[1].events.failed == []

@@ -355,3 +355,21 @@ async def test_a_new_leader_serves_what_it_writes_from_memory(lab: Lab) -> None:
     begun_s = now_s()
     assert offsets_of(await lab[2].fetch(1)) == [1]
     assert now_s() == begun_s
+
+
+async def test_a_future_log_found_at_the_start_goes_if_its_partition_was_deleted(
+    alone: Lab,
+) -> None:
+    """Seed 410395: the broker ended before the log dir came back, so nothing remembers it."""
+    node = stopped(await filled(alone))
+    path = node.paths[1]
+    await begin(node, path)
+    node.log_dirs[path].fail("append", OSError(5, "broken"))
+    assert await alone.stop_replica(1, ORDERS, delete=True) == ErrorCode.NONE
+    del alone.led[ORDERS]
+
+    after = await alone.restart(1)
+
+    await after.log_dirs[path].queue.submit("wait", lambda: None)
+    assert [name.rpartition("-")[2] for name in names(after, path)] == ["delete"]
+    assert after.state.orphan_future_logs == {}

@@ -240,24 +240,6 @@ def failing(old: str, new: str) -> None:
     raise OSError(5, "broken", f"{old} -> {new}")
 
 
-async def test_a_future_log_found_at_the_start_goes_if_its_partition_was_deleted(
-    alone: Lab,
-) -> None:
-    """Seed 410395: the broker ended before the log dir came back, so nothing remembers it."""
-    node = stopped(await filled(alone))
-    path = node.paths[1]
-    await begin(node, path)
-    node.log_dirs[path].fail("append", OSError(5, "broken"))
-    assert await alone.stop_replica(1, ORDERS, delete=True) == ErrorCode.NONE
-    del alone.led[ORDERS]
-
-    after = await alone.restart(1)
-
-    await after.log_dirs[path].queue.submit("wait", lambda: None)
-    assert [name.rpartition("-")[2] for name in names(after, path)] == ["delete"]
-    assert after.state.orphan_future_logs == {}
-
-
 async def test_a_log_that_its_log_dir_failed_under_outlives_no_deleted_replica(alone: Lab) -> None:
     """The replica was made elsewhere and deleted there; nobody would ever delete what is left."""
     node, path = alone[1], alone[1].paths[0]
@@ -394,3 +376,15 @@ async def test_what_is_missing_while_a_log_dir_is_offline_may_lie_there(alone: L
     disks[1].write_file("replication-offset-checkpoint", b"garbage")
     node = await alone.restart(1, is_clean=False, disks=disks)
     assert ORDERS not in dict(node.engine.state.hosted.iterate_offline())
+
+
+async def test_a_move_whose_destination_was_away_goes_on_when_it_is_back(alone: Lab) -> None:
+    node = stopped(await filled(alone))
+    path = node.paths[1]
+    await begin(node, path)
+    node.log_dirs[path].fail("append", OSError(5, "broken"))
+    assert await node.dir_of(is_future=True) is None
+    await node.bring_back(path, ReturnRule())
+    assert await node.dir_of(is_future=True) == path
+    assert node.engine.gauges().move_count == 1
+    assert node.state.log_dir_states.log_count(path) == 1

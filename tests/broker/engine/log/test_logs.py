@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from broker.core.future_log import MoveState
 from broker.engine.types import FetchParams
 from broker.storage.checkpoints import (
     LOG_START_OFFSET_CHECKPOINT,
@@ -283,3 +284,13 @@ async def test_a_follower_that_truncates_sends_its_waiting_consumers_to_look_aga
     await asyncio.sleep(0)
     await lab[2].logs.truncate(lab[2].replica(), 0)
     assert (await waiting)[0].error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+async def test_a_move_whose_source_is_cut_compares_both_logs_again(alone: Lab) -> None:
+    node = await held(alone)
+    future = node.replica().future
+    assert future is not None
+    future.move.state = MoveState.COPYING
+    cut = node.logs.truncate(node.replica(), 5)
+    assert future.move.state is MoveState.TRUNCATING
+    await cut

@@ -382,3 +382,12 @@ async def test_a_future_log_without_its_source_ends_as_the_replica(lab: Lab) -> 
     assert await node.dir_of() == target
     assert folders(node) == {target: ["orders-0"]}
     assert node.disk_bytes() == lab[1].disk_bytes()
+
+
+async def test_moves_that_are_stopped_leave_their_future_logs_to_the_next_start(alone: Lab) -> None:
+    node = stopped(await filled(alone))
+    await begin(node, node.paths[1])
+    node.moves.stop()
+    node.set_move_limit(2**63 - 1)
+    await asyncio.sleep(5)
+    assert await node.dir_of(is_future=True) == node.paths[1]
