@@ -55,10 +55,11 @@ def test_who_does_not_wait_is_told_that_it_is_not_done_yet(timeout_ms: int) -> N
     assert step.run.waiting == []
 
 
-def test_who_waits_is_answered_when_brokers_know_or_its_time_is_over() -> None:
-    effects, step = effects_of(timeout_ms=1000, is_waiting=True)
+@pytest.mark.parametrize("timeout_ms", [1, 1000])
+def test_who_waits_is_answered_when_brokers_know_or_its_time_is_over(timeout_ms: int) -> None:
+    effects, step = effects_of(timeout_ms=timeout_ms, is_waiting=True)
     assert effects == []
     (waiting,) = step.run.waiting
     assert waiting.done == Answer(7, [NONE, UNKNOWN])
     assert waiting.late == Answer(7, [TIMED_OUT, UNKNOWN])
-    assert waiting.deadline_ms == 1100
+    assert waiting.deadline_ms == 100 + timeout_ms
