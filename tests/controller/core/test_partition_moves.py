@@ -6,12 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from controller.core.effects import Send
+from controller.core.effects import Note, Send
+from controller.core.election import Strategy
 from controller.core.partition_moves import (
     bring_online,
     elect_leaderless,
     move_partitions,
     raise_leader_epochs,
+    write_leaderships,
 )
 from controller.core.phases import PartitionPhase
 from controller.core.records import DeletionQueued, LeadershipChanged
@@ -130,3 +132,51 @@ def test_nobody_leads_in_a_next_epoch_where_only_who_comes_back_could(
     step = step_of(cluster)
     raise_leader_epochs(step, [T0], broker_id)
     assert (step.records, step.effects) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("allowed", "strategy", "is_elected"),
+    [
+        ("false", Strategy.OFFLINE, False),
+        ("true", Strategy.OFFLINE, True),
+        ("false", Strategy.OFFLINE_UNCLEAN, True),
+        ("true", Strategy.PREFERRED, False),
+    ],
+)
+def test_an_unclean_election_is_for_who_allows_or_asks_for_it_and_is_counted_and_said(
+    allowed: str, strategy: Strategy, *, is_elected: bool
+) -> None:
+    cluster = three_brokers()
+    cluster.create("t", [1, 2], configs={"unclean.leader.election.enable": allowed})
+    cluster.expire(2)
+    partitions = cluster.state.topics["t"].partitions
+    partitions[0] = replace(partitions[0], leader=-1, isr=(2,))
+    step = step_of(cluster)
+    step.run.set_phase(T0, PartitionPhase.OFFLINE)
+
+    assert bring_online(step, [T0], strategy) == {T0: is_elected}
+
+    said = ["t-0 leader -1 -> 1, epoch 1 -> 2, isr [2] -> [1]: unclean election"]
+    assert [note.text for note in step.notes] == (said if is_elected else [])
+    assert step.run.unclean_elections_count == is_elected
+    assert len(step.records) == is_elected
+
+
+def test_the_log_says_who_was_elected_and_why_an_epoch_began() -> None:
+    step = step_of(cluster_with_topic())
+    raise_leader_epochs(step, [T0], 2)
+    cluster = cluster_with_topic()
+    cluster.expire(1)
+    assert [note.text for note in step.notes] == [
+        "t-0 epoch 0 -> 1, isr [1, 2] -> [1, 2]: replica on broker 2 comes back"
+    ]
+    assert Note("t-0 leader 1 -> 2, epoch 0 -> 1, isr [1, 2] -> [2]: election") in cluster.notes
+    assert not [note for note in cluster.notes if "-> 0" in note.text], (
+        "a first leader is no change"
+    )
+
+
+def test_who_leads_is_in_the_isr() -> None:
+    step = step_of(cluster_with_topic())
+    with pytest.raises(AssertionError):
+        write_leaderships(step, {T0: replace(step.state.partition(T0), isr=(2,))})

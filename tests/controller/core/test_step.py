@@ -11,7 +11,7 @@ from controller.core.config_records import BrokerConfigsChanged
 from controller.core.effects import Answer, ConnectBroker, DisconnectBroker, Note, Report, Send
 from controller.core.events import Endpoint
 from controller.core.records import BrokerFenced, BrokerRegistered, ProducerIdsAllocated
-from controller.core.run_state import NOT_SENT, RunState
+from controller.core.run_state import NOT_SENT, Probe, RunState, Waiting
 from controller.core.state import ClusterState, Partition
 from controller.core.step import Step
 from protocol.configs.types import ALL_BROKERS
@@ -189,10 +189,11 @@ def test_a_row_that_tells_when_brokers_were_told_counts_nothing() -> None:
 def test_who_is_away_hears_of_a_change_later_and_who_is_there_by_one_request() -> None:
     begun = step()
     BrokerFenced(2).apply(begun.state)
-    begun.send(1, StopReplicaRequest())
+    for broker_id in (1, 2):
+        begun.send(broker_id, StopReplicaRequest())
     begun.send_changed_configs((1, 2), ("t",))
     assert begun.run.unheard_configs == {1: {"t": 2}, 2: {"t": NOT_SENT}}
-    assert [each.broker_id for each in begun.effects if isinstance(each, Send)] == [1, 1]
+    assert [each.broker_id for each in begun.effects if isinstance(each, Send)] == [1, 2, 1]
 
 
 def test_what_is_kept_in_zookeeper_brokers_see_there() -> None:
@@ -200,3 +201,52 @@ def test_what_is_kept_in_zookeeper_brokers_see_there() -> None:
     begun.settings = replace(begun.settings, has_zookeeper=True)
     begun.send_changed_configs((1, 2), ("t",))
     assert (begun.effects, begun.run.unheard_configs) == ([], {})
+
+
+def test_a_change_for_one_broker_is_told_to_no_other() -> None:
+    begun = step()
+    begun.send_changed_configs((1,), ("t",))
+    assert [each.broker_id for each in begun.effects if isinstance(each, Send)] == [1]
+
+
+def test_configurations_are_made_once_of_what_is_set() -> None:
+    begun = step()
+    begun.change(BrokerConfigsChanged(ALL_BROKERS, {"num.partitions": "7"}))
+    assert begun.defaults is begun.defaults
+
+
+def test_a_session_begins_now_but_where_zookeeper_has_it() -> None:
+    begun = step()
+    begun.begin_session(1)
+    begun.settings = replace(begun.settings, has_zookeeper=True)
+    begun.begin_session(2)
+    assert begun.run.last_seen_ms == {1: 100}
+
+
+def test_nobody_waits_for_the_probes_of_who_is_dead() -> None:
+    begun = step()
+    begun.run.probes[2] = [Probe(1, ("f",))]
+    begun.disconnect(2)
+    assert begun.run.probes == {}
+
+
+def test_what_changed_is_said_and_told_to_all() -> None:
+    begun = step()
+    begun.tell_all(":acls", "2 changed")
+    assert begun.notes == [Note("2 changed")]
+    assert [each.broker_id for each in begun.effects if isinstance(each, Send)] == [1, 2]
+
+
+def test_a_change_is_answered_two_seconds_later_if_brokers_cannot_be_told() -> None:
+    begun = step()
+    begun.send(1, UpdateMetadataRequest())
+    begun.answer_when_told(7, "done")
+    assert begun.run.waiting == [Waiting({1: (1, 1)}, 2_100, Answer(7, "done"), Answer(7, "done"))]
+
+
+def test_who_has_answered_all_or_is_gone_is_not_waited_for() -> None:
+    begun = step()
+    for broker_id in (1, 9):
+        begun.when_answered(broker_id, Answer(broker_id, "done"), deadline_ms=200)
+    assert begun.effects == [Answer(1, "done"), Answer(9, "done")]
+    assert begun.run.waiting == []
