@@ -9,7 +9,7 @@ import pytest
 from controller.core import catch_up
 from controller.core.journal_records import DecisionsLost, JournalBegun
 from controller.core.reassignment_records import RemovalsPending
-from controller.core.records import ControllerStarted, DeletionQueued, Record
+from controller.core.records import BrokerFenced, ControllerStarted, DeletionQueued, Record
 from controller.core.state import Partition
 from controller.core.step import Step
 from protocol.ids import NO_LEADER
@@ -366,3 +366,12 @@ def test_who_alone_has_a_log_becomes_the_only_replica() -> None:
     after = cluster.partition("orders-0")
     assert (after.replicas, after.leader, after.isr) == ((3,), NO_LEADER, (3,))
     assert after.leader_epoch == 5
+
+
+def test_who_leads_by_what_comes_late_and_is_not_live_is_elected_when_it_is() -> None:
+    cluster = cluster_of()
+    BrokerFenced(1).apply(cluster.state)
+    late = JournalReport(journal_id=JOURNAL, topics=[reported("orders", led(1, (6, 12), (1, 2)))])
+    catch_up.learn(step_of(cluster), {2: late}, lost=0)
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.leader_epoch, after.isr) == (NO_LEADER, 7, (1, 2))
