@@ -167,15 +167,20 @@ class Leadership:
         replica = self.state.hosted.online_replica(decision.tp)
         if replica is None:
             return
-        self._logs.assign_topic_id(replica, decision.topic_id)
+        self._give_topic_id(replica, decision.topic_id)
         if not replica.partition.is_leader:
             self._following.follow(replica)
+
+    def _give_topic_id(self, replica: Replica, topic_id: bytes) -> None:
+        """Give a replica the id of its topic; it is fetched no more without it."""
+        self._following.unfollow(replica)
+        self._logs.assign_topic_id(replica, topic_id)
 
     def _existing(self, decision: LeaderAndIsrDecision) -> Replica:
         replica = self.state.hosted.online_replica(decision.tp)
         if replica is not None:
             if replica.topic_id == ZERO_UUID != decision.topic_id:
-                self._logs.assign_topic_id(replica, decision.topic_id)
+                self._give_topic_id(replica, decision.topic_id)
             return replica
         idle = self.state.hosted.idle_replica(decision.tp)
         assert idle is not None, f"{decision.tp} has no log"

@@ -373,3 +373,18 @@ async def test_a_future_log_found_at_the_start_goes_if_its_partition_was_deleted
     await after.log_dirs[path].queue.submit("wait", lambda: None)
     assert [name.rpartition("-")[2] for name in names(after, path)] == ["delete"]
     assert after.state.orphan_future_logs == {}
+
+
+@pytest.mark.parametrize("leader_epoch", [0, 1])
+async def test_a_follower_whose_topic_is_given_its_id_late_is_fetched_by_that_alone(
+    lab: Lab, leader_epoch: int
+) -> None:
+    """A leader is asked for topics by their ids."""
+    leadership, following = lab[2].engine.leadership, lab[2].following
+    without = leader_and_isr({ORDERS: Led([1, 2], 1, [1, 2])}, is_new=True)
+    without.topic_states[0].topic_id = bytes(16)
+    await leadership.leader_and_isr(without)
+    assert following.unsettled == {1: [(bytes(16), 0)]}
+    led = Led([1, 2], 1, [1, 2], leader_epoch)
+    await leadership.leader_and_isr(leader_and_isr({ORDERS: led}))
+    assert following.unsettled == {1: [(topic_id_of("orders"), 0)]}
