@@ -10,11 +10,13 @@ from broker.core.log_dirs import LogDirFailed
 from broker.core.producers import ProducerStates
 from broker.engine.hosted_log import Hold, HostedLog, Place
 from broker.engine.replica import Replica
+from broker.storage.checkpoints import parse_leader_epochs
 from protocol.ids import ZERO_UUID
 from protocol.ports import Buffer
 from protocol.records.batch import read_batch_header
 from protocol.records.build import BatchOptions, NewRecord, build_batch
 from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.moved import begin, filled, until_moved
 
 NOW_MS = 1_700_000_000_000
@@ -216,3 +218,25 @@ async def test_a_log_start_that_rises_is_noted_with_its_epochs(alone: Lab) -> No
     assert raised is not None
     await raised
     assert log.files.log_start_offset == 2
+
+
+async def test_leader_epochs_that_a_change_takes_away_are_not_in_its_directory_either(
+    alone: Lab,
+) -> None:
+    """A crash right after it would bring them back."""
+    log = (await led(alone)).log
+    disk = alone[1].memory[log.log_dir]
+
+    def written() -> list[tuple[int, int]]:
+        return parse_leader_epochs(disk.read_file("orders-0/leader-epoch-checkpoint"))
+
+    await alone.elect(ORDERS, 1, [1])
+    await alone[1].produce("d")
+    raised = log.raise_log_start(2)
+    assert raised is not None
+    await raised
+    assert written() == [(0, 2), (1, 3)]
+    await log.cut(3, on_producers=ignore)
+    assert written() == [(0, 2)]
+    await log.restart_at(9, now_ms=NOW_MS)
+    assert written() == []

@@ -72,12 +72,14 @@ async def test_a_failure_that_nobody_waited_for_is_no_error_that_nobody_caught(
     await alone.create(replicas=[1])
     node = alone[1]
     replica = node.replica()
-    deletions = Deletions(node.engine.state, lambda _path, _tp: None)
+    gone: list[TopicPartition] = []
+    deletions = Deletions(node.engine.state, lambda _path, tp: gone.append(tp))
     node.disks[replica.log.dir.path].set_fault("eio")
     deletions.set_aside(ORDERS, replica.log, 1000)
     await asyncio.sleep(0.1)
     gc.collect()
     assert not replica.log.dir.is_online
+    assert (gone, len(deletions)) == ([], 0), "it is there still, under its name"
     assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
 
 
