@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from controller.core.reassignment_records import ThrottlesClaimed
 from controller.core.records import (
     BrokerFenced,
     BrokerUnfenced,
@@ -81,10 +82,12 @@ def test_a_deleted_topic_leaves_nothing_behind() -> None:
         *registered(1, 1),
         *topic_records("t", [LED]),
         ReplicasProbed(1, (tp("t-0"),), ()),
+        ThrottlesClaimed(("t",), ()),
         TopicDeleted("t"),
     )
 
     assert (state.topics, state.topic_names, state.hosted, state.offline) == ({}, {}, {}, {})
+    assert state.throttled_topics == {}
 
 
 def test_a_controller_goes_on_from_the_highest_decision_that_was_heard_of() -> None:

@@ -12,6 +12,7 @@ from controller.core.records import (
     Record,
     ReplicasProbed,
     ShutdownBegun,
+    TopicCreated,
 )
 from controller.core.state import Broker, ClusterState, Endpoint, Partition
 from tests.controller.core.cluster import log_dir, registered, topic_records, tp
@@ -77,9 +78,11 @@ def test_what_does_not_exist_is_not_found() -> None:
     assert state.find(tp("u-0")) is None
 
 
-def test_topics_being_deleted_are_not_listed_as_led() -> None:
+def test_topics_being_deleted_and_those_just_created_are_not_listed_as_led() -> None:
     assert state_of().led_partitions() == [T0]
     assert state_of(DeletionQueued("t")).led_partitions() == []
+    created = TopicCreated("u", b"u" * 16, {}, ((1, 2),))
+    assert state_of(created).led_partitions() == [T0]
 
 
 def broker(**changes: object) -> Broker:
