@@ -125,8 +125,8 @@ def _unalarmed(host: ShardHost[Any]) -> Broken:
 def ask(host: ShardHost[Any], decide: object, *, writes: bool = False) -> Asked:
     """Nobody decides what the log would not take for sure, and who was answered has no timer."""
     del decide
-    code = host._log.refusal()  # noqa: SLF001 -- as above
-    is_refused = writes and host.is_loaded and code is not ErrorCode.NONE
+    is_to_write = writes and host.is_loaded
+    code = host._log.refusal() if is_to_write else ErrorCode.NONE  # noqa: SLF001 -- as above
     told: ErrorCode | None = None
     try:
         yield
@@ -135,7 +135,7 @@ def ask(host: ShardHost[Any], decide: object, *, writes: bool = False) -> Asked:
     left = host._timers.keys() - host._waiting.keys()  # noqa: SLF001 -- as above
     if left:
         return f"{host.tp}: timers of {sorted(left)} are left, who wait no more"
-    is_so = not is_refused or told is append_error(code)
+    is_so = code is ErrorCode.NONE or told is append_error(code)
     return None if is_so else f"{host.tp} takes nothing, {code.name}, and {told} is told"
 
 
