@@ -147,6 +147,13 @@ NOTES: Final = (
     "committed records is given those of aborted transactions, too, when one answer has more than "
     "one of a producer, or has not got the marker yet (`#filterUncommittedMessages` in its "
     "consumer.js). Both are so on any cluster.",
+    "confluent-kafka's producers put one record into each batch here. librdkafka takes "
+    "KAFKA_STORAGE_ERROR to say that nothing was written (MSG_NOT_PERSISTED in its "
+    "rdkafka_request.c), and sends the records again in other batches. What waited for followers "
+    "as its leader's log dir failed may be there, though: the next leader knows a part of such a "
+    "batch, refuses it (OUT_OF_ORDER_SEQUENCE_NUMBER), and for an idempotent producer that is "
+    "fatal; so ended three of some 150 runs with larger batches. Apache Kafka's brokers give who "
+    "waits the same answer (DelayedProduce.scala).",
     "aiokafka 0.14 asks by OffsetFetch v3 and looks for errors in partitions alone: what an answer "
     "has at its top, as COORDINATOR_LOAD_IN_PROGRESS, it takes for no committed offset, and its "
     "consumer goes on by `auto_offset_reset`, on any cluster "

@@ -50,6 +50,8 @@ BATCH = 50
 CLASSIC: Final[Mapping[str, str]] = MappingProxyType({})
 KIP_848: Final = MappingProxyType({"group.protocol": "consumer"})
 STICKY: Final = MappingProxyType({"partition.assignment.strategy": "cooperative-sticky"})
+ONE_A_BATCH: Final = MappingProxyType({"batch.num.messages": 1})
+"""Records that a refused batch has may be sent again in another one: see ``programs.NOTES``."""
 NO_GROUP = "unused"
 """librdkafka wants the name of a group from every consumer, also from one that joins none."""
 
@@ -110,7 +112,8 @@ class Confluent(Library):
 
     @contextmanager
     def sending(self, topic: str, ledger: Ledger) -> Generator[Send]:
-        producer = Producer({**self._servers, "enable.idempotence": True, "linger.ms": 1})
+        settings = {"enable.idempotence": True, "linger.ms": 1, **ONE_A_BATCH}
+        producer = Producer({**self._servers, **settings})
 
         def send(key: bytes, value: bytes) -> None:
             def told(error: object, _: object) -> None:
@@ -138,7 +141,8 @@ class Confluent(Library):
 
     @contextmanager
     def in_transactions(self, transactional_id: str) -> Generator[Transactional]:
-        producer = Producer({**self._servers, "transactional.id": transactional_id})
+        settings = {"transactional.id": transactional_id, **ONE_A_BATCH}
+        producer = Producer({**self._servers, **settings})
         producer.init_transactions(DEADLINE_S)
         yield ConfluentTransactional(producer)
 

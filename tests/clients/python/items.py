@@ -322,7 +322,7 @@ def transform(library: Library, prefix: str, ledger: Ledger, writing: threading.
         library.reading(ledger, f"{prefix}-transformers") as reader,
     ):
         reader.subscribe(f"{prefix}-source")
-        while writing.is_alive() or copied < ledger.written:
+        while (writing.is_alive() or copied < ledger.written) and not ledger.has_failed:
             records = reader.polled()
             if not records:
                 continue

@@ -47,6 +47,11 @@ class Ledger:
         """Whether each of them was read."""
         return self._written == self._seen
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether an error was given to the application: what is written then need not come."""
+        return bool(self._errors)
+
     def next(self) -> tuple[bytes, bytes]:
         """Return key and value of the next record."""
         with self._lock:
