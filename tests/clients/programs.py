@@ -147,7 +147,7 @@ NOTES: Final = (
     "committed records is given those of aborted transactions, too, when one answer has more than "
     "one of a producer, or has not got the marker yet (`#filterUncommittedMessages` in its "
     "consumer.js). Both are so on any cluster.",
-    "confluent-kafka's producers put one record into each batch here. librdkafka takes "
+    "confluent-kafka's idempotent producers put one record into each batch here. librdkafka takes "
     "KAFKA_STORAGE_ERROR to say that nothing was written (MSG_NOT_PERSISTED in its "
     "rdkafka_request.c), and sends the records again in other batches. What waited for followers "
     "as its leader's log dir failed may be there, though: the next leader knows a part of such a "

@@ -141,8 +141,7 @@ class Confluent(Library):
 
     @contextmanager
     def in_transactions(self, transactional_id: str) -> Generator[Transactional]:
-        settings = {"transactional.id": transactional_id, **ONE_A_BATCH}
-        producer = Producer({**self._servers, **settings})
+        producer = Producer({**self._servers, "transactional.id": transactional_id})
         producer.init_transactions(DEADLINE_S)
         yield ConfluentTransactional(producer)
 
