@@ -23,6 +23,7 @@ from simulation.core.checkers.outcomes import (
     transactions_of,
 )
 from simulation.core.history import Assignment, Kind, Operation, Poll, Read, Txn
+from simulation.core.samples import Samples
 
 NAME: Final = "polls"
 _DAMAGED: Final = ErrorCode.CORRUPT_MESSAGE.name
@@ -66,7 +67,6 @@ def check_polls(evidence: Evidence) -> list[Violation]:
     forgiven = evidence.forgiven
     deletions = deletions_of(evidence)
     known = _known(evidence)
-    leading = Leading(evidence.samples)
     readers: dict[str, _Reader] = {}
     found: list[Violation] = []
     for operation in evidence.history:
@@ -83,7 +83,7 @@ def check_polls(evidence: Evidence) -> list[Violation]:
             for read in operation.value.reads:
                 if read.tp in forgiven or not _is_kept(read.tp, deletions):
                     continue
-                if _is_misled(reader, read, leading):
+                if _is_misled(reader, read, evidence.samples):
                     reader.last.pop(read.tp, None)
                 texts = _faults(reader, operation, read, known)
                 found += [Violation(NAME, operation.at_us, text) for text in texts]
@@ -91,10 +91,10 @@ def check_polls(evidence: Evidence) -> list[Violation]:
     return found
 
 
-def _is_misled(reader: _Reader, read: Read, leading: Leading) -> bool:
+def _is_misled(reader: _Reader, read: Read, samples: Samples) -> bool:
     """Tell whether a reader was told by a former leader to begin anew (seed 994127)."""
     told_us = reader.out_of_range_us
-    return told_us is not None and leading.is_led_twice(read.tp, told_us)
+    return told_us is not None and Leading(samples).is_led_twice(read.tp, told_us)
 
 
 def _known(evidence: Evidence) -> _Ended:

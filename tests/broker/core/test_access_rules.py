@@ -10,7 +10,7 @@ import pytest
 from broker.core.access_rules import FAILED, RULES, Ruling, failed, free
 from broker.core.transaction_state.begin import BeginAsked
 from broker.handlers import FOR_CONTROLLER, HANDLERS
-from protocol.acls.model import AclOperation, AclResourceType
+from protocol.acls.model import AclOperation
 from protocol.apis import APIS
 from protocol.errors import ErrorCode, KafkaError
 from protocol.messages.configs import DescribeConfigsRequest, DescribeConfigsResource
@@ -39,15 +39,18 @@ from protocol.messages.transactions import (
     AddPartitionsToTxnTopic,
 )
 from tests.broker.core.needed_rights import CASES, Case, Right, request_of
-from tests.broker.core.refused_requests import REFUSED, commit, produce
+from tests.broker.core.refused_requests import (
+    CLUSTER_FAILED,
+    GROUP,
+    GROUP_FAILED,
+    REFUSED,
+    TOPIC,
+    TOPIC_FAILED,
+    TRANSACTION,
+    commit,
+    produce,
+)
 from tests.broker.secured import ADMIN, ALICE, SECRET_ID, access_of, allow, secured
-
-TOPIC, GROUP = AclResourceType.TOPIC, AclResourceType.GROUP
-TRANSACTION = AclResourceType.TRANSACTIONAL_ID
-TOPIC_FAILED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-GROUP_FAILED = ErrorCode.GROUP_AUTHORIZATION_FAILED
-CLUSTER_FAILED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-TRANSACTION_FAILED = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 
 
 def codes(value: Any) -> set[int]:

@@ -28,6 +28,13 @@ NONE = ErrorCode.NONE
 FIVE = Committed(5, 1, "hi", 100)
 RECORD = (offset_key("g", TP), offset_value(FIVE))
 PENDING = TransactionProducer(7, 3)
+JOINING = JoinGroupRequest(
+    group_id="g",
+    session_timeout_ms=10_000,
+    member_id="",
+    protocol_type="consumer",
+    protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
+)
 Wrong = Callable[..., Any]
 
 
@@ -87,14 +94,7 @@ def end(*, is_commit: bool) -> Callable[[], object]:
 def silent() -> object:
     """Let a member be silent for its session."""
     shard = shard_of()
-    request = JoinGroupRequest(
-        group_id="g",
-        session_timeout_ms=10_000,
-        member_id="",
-        protocol_type="consumer",
-        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
-    )
-    shard.members.join(Joining(1, request, 4, "client", "/h", "unique"), 0, 0)
+    shard.members.join(Joining(1, JOINING, 4, "client", "/h", "unique"), 0, 0)
     return shard.members.next_due_ms(), shard.members.expire(10_000, 10_000)
 
 
@@ -192,14 +192,7 @@ def test_a_group_that_is_not_there_has_nothing_to_delete() -> None:
 def test_a_group_that_all_left_while_it_was_joined_anew_may_be_kept() -> None:
     """Seed 910150."""
     shard = shard_of()
-    request = JoinGroupRequest(
-        group_id="g",
-        session_timeout_ms=10_000,
-        member_id="",
-        protocol_type="consumer",
-        protocols=[JoinGroupRequestProtocol(name="range", metadata=b"")],
-    )
-    shard.members.join(Joining(1, request, 3, "client", "/h", "unique"), 0, 0)
+    shard.members.join(Joining(1, JOINING, 3, "client", "/h", "unique"), 0, 0)
     group = shard.members.get("g")
     assert isinstance(group, ClassicGroup)
     group.members.clear()
