@@ -12,6 +12,8 @@ from typing import Final
 
 import pytest
 
+from tests.mirrors import source_of
+
 ROOT = Path(__file__).parents[1]
 ROOMS = (
     *("protocol", "broker", "controller", "analytics", "conformance", "simulation", "jbodlab"),
@@ -202,9 +204,8 @@ def mirror_of(source: str) -> str:
     return f"tests/{folder}/test_{name}"
 
 
-def source_of(test: str) -> str:
-    source = test.removeprefix("tests/").replace("/test_", "/")
-    return source.replace("/main.py", "/__main__.py")
+def is_source(path: str) -> bool:
+    return path.replace("/main.py", "/__main__.py") in SOURCES
 
 
 def test_files_are_short() -> None:
@@ -240,7 +241,7 @@ def test_every_test_file_mirrors_a_source_file() -> None:
         for name in TESTS
         if name.startswith(rooms)
         and name.rpartition("/")[2].startswith("test_")
-        and source_of(name) not in SOURCES
+        and source_of(name, is_source) is None
     ]
     assert orphans == []
 

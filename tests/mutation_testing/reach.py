@@ -15,6 +15,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
+from tests.mirrors import files_about
 from tests.mutation_testing.forks import Ended, in_forks, limit_cpu
 from tests.mutation_testing.planting import PLACES, ROOT, Mutant
 
@@ -52,15 +53,10 @@ class Case:
 def own_tests(paths: Iterable[str], root: Path = ROOT) -> list[Case]:
     """Return the files of tests that mirror source files, without running them."""
     return [
-        Case(kind="own_tests", name=mirror, code="", cpu_s=0, found=[], lines={path: []})
+        Case(kind="own_tests", name=test, code="", cpu_s=0, found=[], lines={path: []})
         for path in dict.fromkeys(paths)
-        if (root / (mirror := _mirror(path))).exists()
+        for test in files_about(path, root)
     ]
-
-
-def _mirror(path: str) -> str:
-    folder, _, name = path.rpartition("/")
-    return f"tests/{folder}/test_{name}"
 
 
 def code_digest(root: Path = ROOT) -> str:
