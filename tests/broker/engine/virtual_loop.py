@@ -41,6 +41,12 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def time(self) -> float:
         return self.now_s
 
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        """End the test with what a callback raised, unless it looks at such errors itself."""
+        if self.get_exception_handler() is None:
+            raise context.get("exception") or AssertionError(context["message"])
+        super().call_exception_handler(context)
+
     def next_timer_s(self) -> float:
         return self._scheduled[0]._when
 

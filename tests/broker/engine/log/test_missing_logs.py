@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
+
 from broker.engine.log.missing_logs import OPERATION
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
@@ -65,6 +67,58 @@ async def test_a_log_that_is_there_again_at_the_second_look_is_not_missed(alone:
     await asyncio.sleep(0.3)
     assert node.events.failed == []
     assert (await node.produce("a")).error_code is ErrorCode.NONE
+
+
+async def test_one_that_is_deleted_while_it_is_looked_for_again_is_not_missed(alone: Lab) -> None:
+    node = await filled(alone)
+    await asyncio.sleep(LOOK_S)
+    path = node.paths[0]
+    node.workers[path].delay_s = 0.2
+    node.periodic.look_for_logs()
+    node.memory[path].rename("orders-0", "away")
+    await asyncio.sleep(0.3)
+    deletion = alone.begin(alone.stop_replica(1, ORDERS, delete=True))
+    await asyncio.sleep(0.2)
+    node.memory[path].rename("away", "orders-0")
+    assert await deletion == ErrorCode.NONE
+    assert node.events.failed == []
+
+
+async def test_a_missing_directory_is_looked_for_once_more_and_one_that_is_there_is_not(
+    alone: Lab,
+) -> None:
+    node = await filled(alone)
+    await asyncio.sleep(3 * LOOK_S + 0.1)
+    path = node.paths[0]
+    queue = node.log_dirs[path].queue
+
+    async def jobs_of_looks() -> int:
+        """Return how many jobs of its disk five looks take that meet the same probe."""
+        before = queue.jobs_count
+        for _ in range(5):
+            node.periodic.look_for_logs()
+        await asyncio.sleep(0.01)
+        return queue.jobs_count - before
+
+    assert await jobs_of_looks() == 1
+    node.memory[path].remove_tree("orders-0")
+    assert await jobs_of_looks() == 2
+
+
+@pytest.mark.parametrize("is_at_second_look", [False, True])
+async def test_a_log_dir_that_fails_while_its_logs_are_looked_for_has_failed_of_that(
+    alone: Lab, *, is_at_second_look: bool
+) -> None:
+    node = await filled(alone)
+    await asyncio.sleep(LOOK_S)
+    path = node.paths[0]
+    node.workers[path].delay_s = 0.2
+    node.periodic.look_for_logs()
+    node.memory[path].remove_tree("orders-0")
+    await asyncio.sleep(0.3 if is_at_second_look else 0.1)
+    node.log_dirs[path].fail("test", OSError("broken"))
+    await asyncio.sleep(LOOK_S)
+    assert [failed.operation for failed in node.events.failed] == ["test"]
 
 
 async def test_a_disk_that_hangs_is_not_asked_twice(alone: Lab) -> None:
