@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 
@@ -17,6 +17,18 @@ __all__ = ["contracts_hold"]
 def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Give every test below this directory a loop of virtual time."""
     return {"virtual": VirtualLoop}
+
+
+@pytest.fixture(autouse=True)
+def loops_go_on(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Fail a test in which one of the engine's loops met a defect and was begun anew."""
+    yield
+    failed = [
+        record.getMessage()
+        for record in caplog.get_records("call")
+        if record.name == "broker.engine.supervise"
+    ]
+    assert failed == []
 
 
 @pytest.fixture

@@ -75,8 +75,8 @@ class LabClient:
             return codec(APIS[key].response, version).decode(bytearray(b"".join(parts)))
 
     def _target(self) -> Node:
-        own, target = self._lab.nodes[self._own_id], self._lab.nodes.get(self._target_id)
-        if target is None or not target.is_reachable or not own.is_reachable:
+        own, target = (self._lab.nodes.get(each) for each in (self._own_id, self._target_id))
+        if own is None or target is None or not (target.is_reachable and own.is_reachable):
             raise ConnectionError("cut off")
         return target
 

@@ -9,6 +9,11 @@ import pytest
 from broker.engine.supervise import RESTART_S, supervised
 
 
+@pytest.fixture
+def loops_go_on() -> None:
+    """Let loops fail here."""
+
+
 async def test_a_loop_that_raises_begins_again_a_second_later(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
