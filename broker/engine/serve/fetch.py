@@ -96,8 +96,7 @@ class Fetches:
         except BaseException:
             self._unregister(reading)
             raise
-        may_wait = reading.params.max_wait_ms > 0 and not reading.is_enough
-        return await self._wait_for_enough(reading, deadline_s, may_wait=may_wait)
+        return await self._wait_for_enough(reading, deadline_s, may_wait=not reading.is_enough)
 
     async def _wait_for_enough(
         self, reading: Reading, deadline_s: float, *, may_wait: bool
@@ -243,8 +242,7 @@ class Fetches:
         )
         if rose:
             replica.on_high_watermark()
-        if replica.deleted:
-            replica.on_log_start()
+        replica.on_log_start()
         if replica_id not in partition.isr.isr and partition.propose_join(replica_id):
             self._reporter.propose(replica)
         return _NONE
@@ -288,8 +286,6 @@ class Fetches:
     async def _read_disks(self, reading: Reading) -> None:
         """Take what the reads begun have given; one that takes too long gives nothing."""
         reads, reading.disk = reading.disk, []
-        if not reads:
-            return
         await self._disk_reads.wait(reads)
         for read in reads:
             reading.end(read)
@@ -354,7 +350,6 @@ class Fetches:
             finally:
                 for timer in timers:
                     timer.cancel()
-                reading.woken = None
                 del self._waiting[reading]
         return bool(reading.delayed.changed)
 

@@ -50,6 +50,11 @@ class VirtualLoop(asyncio.BaseEventLoop):
     def next_timer_s(self) -> float:
         return self._scheduled[0]._when
 
+    @property
+    def timers_count(self) -> int:
+        """How many timers are set, those apart that were cancelled."""
+        return sum(not timer.cancelled() for timer in self._scheduled)
+
     def _process_events(self, _events: Any) -> None:
         return None
 
