@@ -68,13 +68,11 @@ class BegunProduce:
         self._written = DelayedProduce(len(self._tps), self._expire_soon)
         for index, tp in enumerate(self._tps):
             replica = self._state.hosted.online_replica(tp)
-            end = 0
-            if replica is not None and self.delayed.codes[index] is None:
-                end = replica.partition.next_offset
-            if replica is not None and end > replica.partition.log_end_offset:
-                replica.written.add(end, self._written, index)
-            else:
+            is_refused = self.delayed.codes[index] is not None
+            if replica is None or is_refused or replica.partition.is_settled:
                 self._written.complete(index, ErrorCode.NONE)
+            else:
+                replica.written.add(replica.partition.next_offset, self._written, index)
 
     def _expire_soon(self) -> None:
         """Let the high watermark rise first, where this replica is the only one."""
