@@ -215,7 +215,6 @@ class Fetcher:
         key = entry.key
         if self._ready.pop(key, None) is not None:
             self._dropped[key] = None
-            self._changed.pop(key, None)
         entry.enter(state)
 
     # The loop.

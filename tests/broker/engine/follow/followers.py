@@ -124,12 +124,19 @@ class FakeLeader:
     is_down: bool = False
     trouble: ConnectionError = field(default_factory=lambda: ConnectionError("down"))
     """What who asks gets while it ``is_down``."""
-    connects: int = 0
+    is_unknown: bool = False
+    """Whether nobody knows its address."""
+    connects_s: list[float] = field(default_factory=list[float])
+    """When somebody wanted a connection."""
     closed: int = 0
 
-    def connect(self) -> FakeLeader:
-        self.connects += 1
-        return self
+    @property
+    def connects(self) -> int:
+        return len(self.connects_s)
+
+    def connect(self) -> FakeLeader | None:
+        self.connects_s.append(asyncio.get_running_loop().time())
+        return None if self.is_unknown else self
 
     def close(self) -> None:
         self.closed += 1

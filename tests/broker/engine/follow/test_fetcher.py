@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from itertools import pairwise
 
 import pytest
@@ -18,14 +17,6 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from tests.broker.engine.follow.followers import TOPIC_ID, FakeReplica, Loops, answer
-
-
-@pytest.fixture
-async def loops() -> AsyncIterator[Loops]:
-    async with asyncio.TaskGroup() as group:
-        running = Loops(group)
-        yield running
-        running.stop()
 
 
 def asked(request: FetchRequest) -> list[int]:
@@ -310,7 +301,8 @@ async def test_a_source_that_goes_down_is_tried_soon_and_then_about_once_a_secon
         assert soon >= 2
         await asyncio.sleep(20)
         assert loops.leader.connects - soon == pytest.approx(20, abs=5)
-        loops.leader.is_down, loops.leader.connects = False, 0
+        loops.leader.is_down = False
+        loops.leader.connects_s.clear()
 
 
 async def test_nobody_asks_about_what_is_followed_no_more_by_then(loops: Loops) -> None:
@@ -377,6 +369,7 @@ async def test_a_partition_whose_log_dir_is_lost_shortens_no_polls_of_the_others
     lost.error = LogDirFailed("/b", "append", OSError("broken"))
     loops.leader.script = [answer(0, records=b"x")]
     await asyncio.sleep(3)
+    assert loops.fetcher.failed_count == 1
     later = [request for _, request in loops.leader.fetches[2:]]
     assert [request.max_wait_ms for request in later] == [500] * len(later)
     assert len(later) > 2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
 
@@ -16,14 +15,6 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from tests.broker.engine.follow.followers import TOPIC_ID, FakeReplica, Loops, answer
-
-
-@pytest.fixture
-async def loops() -> AsyncIterator[Loops]:
-    async with asyncio.TaskGroup() as group:
-        running = Loops(group)
-        yield running
-        running.stop()
 
 
 async def test_partitions_followed_together_are_asked_about_together(loops: Loops) -> None:
