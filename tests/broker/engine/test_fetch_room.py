@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from broker.engine.fetch_room import FIRST_BYTES, FetchRoom
-from protocol.byte_budget import ByteBudget
+from protocol.byte_budget import ByteBudget, Claim
 
 MIB = 1 << 20
 
@@ -18,7 +18,35 @@ def test_an_answer_takes_a_quarter_of_all_and_less_where_memory_is_short() -> No
     budget.take(29 * MIB)
     assert FetchRoom(budget).bytes_max == 3 * MIB
     budget.take(10 * MIB)
-    assert FetchRoom(budget).bytes_max == FIRST_BYTES
+    assert FetchRoom(budget).bytes_max == FIRST_BYTES == MIB
+
+
+def test_memory_is_short_where_no_batch_fits_in_or_others_wait_for_it() -> None:
+    budget = ByteBudget(32 * MIB)
+    room = FetchRoom(budget)
+    budget.take(31 * MIB)
+    assert not room.is_short
+    budget.take(1)
+    assert room.is_short
+    budget.give_back(1)
+    waits = Claim(2 * MIB, lambda: None)
+    assert not budget.claim(waits)
+    assert room.is_short
+    budget.give_up(waits)
+    assert not room.is_short
+
+
+def test_who_holds_a_byte_is_wanted_while_others_wait_and_who_holds_none_is_not() -> None:
+    budget = ByteBudget(MIB)
+    with FetchRoom(budget) as holds, FetchRoom(budget) as holds_nothing:
+        holds.hold(1)
+        assert not holds.is_wanted
+        waits = Claim(MIB, lambda: None)
+        assert not budget.claim(waits)
+        assert holds.is_wanted
+        assert not holds_nothing.is_wanted
+        budget.give_up(waits)
+        assert not holds.is_wanted
 
 
 async def test_what_a_fetch_held_is_free_when_it_is_over() -> None:

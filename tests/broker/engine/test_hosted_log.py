@@ -11,7 +11,7 @@ from broker.core.producers import ProducerStates
 from broker.engine.hosted_log import Hold, HostedLog, Place
 from broker.engine.replica import Replica
 from broker.storage.checkpoints import parse_leader_epochs
-from protocol.ids import ZERO_UUID
+from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.ports import Buffer
 from protocol.records.batch import read_batch_header
 from protocol.records.build import BatchOptions, NewRecord, build_batch
@@ -19,6 +19,7 @@ from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.moved import begin, filled, until_moved
 
+OTHER = TopicPartition("other", 0)
 NOW_MS = 1_700_000_000_000
 
 
@@ -100,6 +101,19 @@ async def test_a_log_in_another_log_dir_is_not_the_one_it_was(alone: Lab) -> Non
     assert node.replica().log is log
     assert (log.log_dir, log.place, log.queue) == (node.paths[1], Place.CURRENT, log.dir.queue)
     assert log.files is not files
+    assert not log.is_still(token)
+
+
+async def test_a_log_that_goes_on_with_other_files_has_the_topic_id_of_their_directory(
+    alone: Lab,
+) -> None:
+    log = (await led(alone, count=0)).log
+    await alone.create(OTHER, replicas=[1])
+    other = alone[1].replica(OTHER).log
+    assert other.topic_id != log.topic_id
+    token = log.token
+    log.become(other)
+    assert (log.files, log.dir, log.topic_id) == (other.files, other.dir, other.topic_id)
     assert not log.is_still(token)
 
 

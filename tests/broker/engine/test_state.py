@@ -13,6 +13,7 @@ from protocol.messages.control import LeaderAndIsrLiveLeader
 from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, Led, leader_and_isr
+from tests.broker.engine.moved import abandoned, begin, stopped
 
 
 async def test_absence_has_three_reasons(lab: Lab) -> None:
@@ -80,6 +81,25 @@ async def test_the_end_of_all_moves_is_told_and_not_that_of_the_first(alone: Lab
     assert node.events.moves_ended_count == told
     node.state.move_ended(tps[1])
     assert node.events.moves_ended_count == told + 1
+
+
+async def test_all_logs_are_gone_through_whatever_their_replicas_are(lab: Lab) -> None:
+    node = await abandoned(lab)
+    tps = [TopicPartition("moving", 0), TopicPartition("idle", 0)]
+    for tp in tps:
+        await lab.create(tp, replicas=[2])
+    node = await lab.restart(2)
+    await lab.tell(tps[0], to=[2])
+    stopped(node)
+    replica = node.replica(tps[0])
+    await begin(node, next(path for path in node.paths if path != replica.log_dir), tps[0])
+    assert replica.future is not None
+    assert [tuple(here) for here in node.state.iterate_logs()] == [
+        (tps[0], replica.log, replica),
+        (tps[0], replica.future.log, replica),
+        (tps[1], node.state.hosted.idle_replica(tps[1]), None),
+        (ORDERS, node.state.orphan_future_logs[ORDERS], None),
+    ]
 
 
 async def test_a_coordinator_ends_where_its_partition_is_led_no_more(lab: Lab) -> None:

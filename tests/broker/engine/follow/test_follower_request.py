@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from broker.core.follower_session import SessionRequest
 from broker.engine.follow.followed import Followed
-from broker.engine.follow.follower_request import follower_request
-from protocol.messages.fetch import ReplicaState
+from broker.engine.follow.follower_request import FETCH_VERSION, follower_request
+from protocol.messages.fetch import FetchRequest, ReplicaState
+from protocol.wire.fast import codec
+from protocol.wire.record import UnsupportedFieldError
 from tests.broker.engine.follow.followers import SETTINGS, TOPIC_ID, FakeReplica
 
 OTHER_ID = b"O" * 16
@@ -33,6 +37,21 @@ def test_it_names_what_the_plan_sends_with_its_position() -> None:
         for each in topic.partitions
     ] == [(2, 3, 11, 6), (0, 3, 9, 6)]
     assert {each.current_leader_epoch for each in topic.partitions} == {7}
+
+
+def test_a_follower_reads_uncommitted_records_and_is_in_no_rack() -> None:
+    request = follower_request(SETTINGS, SessionRequest(0, 0, [], []), {}, 500)
+    assert (request.isolation_level, request.rack_id) == (0, "")
+
+
+def test_its_version_is_the_first_that_tells_the_life_of_its_broker() -> None:
+    request = follower_request(SETTINGS, SessionRequest(0, 0, [], []), {}, 500)
+
+    form = codec(FetchRequest, FETCH_VERSION)
+    decoded = form.decode(bytearray(form.encode(request)))
+    assert decoded.replica_state == ReplicaState(replica_id=2, replica_epoch=7)
+    with pytest.raises(UnsupportedFieldError):
+        codec(FetchRequest, FETCH_VERSION - 1).encode(request)
 
 
 def test_a_share_below_the_limit_is_all_that_it_asks_for() -> None:
