@@ -234,6 +234,18 @@ def test_topics_of_a_regular_expression_that_is_gone_are_given_back_at_once() ->
     assert lab.group.epoch > lab.group.assignment_epoch
 
 
+def test_a_regular_expression_that_stays_is_no_change_and_another_one_is() -> None:
+    lab = Lab(image_with(orders=1, bills=1))
+    lab.beat("a", subscribed_topic_regex="ord.*")
+    epoch, regexes = lab.group.epoch, dict(lab.group.regexes)
+    written = len(lab.written())
+    lab.beat("a")
+    lab.beat("a", subscribed_topic_regex="ord.*")
+    assert (lab.group.epoch, lab.group.regexes, len(lab.written())) == (epoch, regexes, written)
+    assert lab.beat("a", subscribed_topic_regex="bil.*") == {}
+    assert lab.group.epoch > epoch
+
+
 def test_a_member_by_names_and_one_by_regular_expression_alone_may_join() -> None:
     lab = Lab(image_with(orders=1))
     told = lab.ask("a", subscribed_topic_names=["orders"], subscribed_topic_regex=None)
