@@ -154,6 +154,15 @@ NOTES: Final = (
     "batch, refuses it (OUT_OF_ORDER_SEQUENCE_NUMBER), and for an idempotent producer that is "
     "fatal; so ended three of some 150 runs with larger batches. Apache Kafka's brokers give who "
     "waits the same answer (DelayedProduce.scala).",
+    "Its transactional producers do not. An abort drops what waits to be sent, and librdkafka goes "
+    "on behind the sequence numbers of requests that it had made and dropped so: the partition "
+    "refuses what comes next (OUT_OF_ORDER_SEQUENCE_NUMBER), and the next transaction does not "
+    "end, on Apache Kafka 3.9.2 and 4.3.1 either. With one record in each batch requests wait "
+    "whenever an abort comes early.",
+    "A consumer of confluent-kafka that has its partitions and is answered NOT_COORDINATOR as it "
+    "asks for its offsets never asks again: it stays in its group and reads nothing "
+    "(confluentinc/librdkafka#5586), on any cluster. It gives that error to the application; the "
+    "program here unsubscribes and subscribes then.",
     "aiokafka 0.14 asks by OffsetFetch v3 and looks for errors in partitions alone: what an answer "
     "has at its top, as COORDINATOR_LOAD_IN_PROGRESS, it takes for no committed offset, and its "
     "consumer goes on by `auto_offset_reset`, on any cluster "

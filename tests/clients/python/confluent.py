@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from functools import partial
 from importlib.metadata import version
 from types import MappingProxyType
 from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import (
     AdminClient,
     AlterConfigOpType,
@@ -146,15 +147,23 @@ class Confluent(Library):
         yield ConfluentTransactional(producer)
 
 
+def _nothing() -> None:
+    """Join no group."""
+
+
 def done(futures: dict[Any, Any]) -> list[Any]:
     """Wait for what an admin call promised."""
     return [future.result(DEADLINE_S) for future in futures.values()]
 
 
 class ConfluentReader(Reader):
+    """A member that was refused its offsets joins anew: see ``programs.NOTES``."""
+
     def __init__(self, consumer: Any, ledger: Ledger) -> None:
         self.consumer = consumer
         self._ledger = ledger
+        self._join: Callable[[], None] = _nothing
+        self._lacks_offsets = False
 
     def assign(self, topic: str) -> None:
         self.consumer.assign([TopicPartition(topic, number, 0) for number in range(PARTITIONS)])
@@ -168,16 +177,25 @@ class ConfluentReader(Reader):
         def revoked(_: object, partitions: list[Any]) -> None:
             holding.on_partitions_revoked(partitions)
 
-        self.consumer.subscribe([topic], on_assign=assigned, on_revoke=revoked)
+        self._join = partial(
+            self.consumer.subscribe, [topic], on_assign=assigned, on_revoke=revoked
+        )
+        self._join()
         return holding
 
     def polled(self) -> list[Record]:
+        if self._lacks_offsets:
+            self._lacks_offsets = False
+            self.consumer.unsubscribe()
+            self._join()
         messages: list[Record] = []
         for each in self.consumer.consume(BATCH, POLL_S):
             error = each.error()
             if error is None:
                 place = each.topic(), each.partition(), each.offset()
                 messages.append(Record(*place, each.key(), each.value()))
+            elif error.code() == KafkaError.NOT_COORDINATOR:
+                self._lacks_offsets = True
             elif not error.retriable() and error.fatal():
                 self._ledger.fail(error)
         return messages
