@@ -147,18 +147,17 @@ NOTES: Final = (
     "committed records is given those of aborted transactions, too, when one answer has more than "
     "one of a producer, or has not got the marker yet (`#filterUncommittedMessages` in its "
     "consumer.js). Both are so on any cluster.",
-    "confluent-kafka's idempotent producers put one record into each batch here. librdkafka takes "
-    "KAFKA_STORAGE_ERROR to say that nothing was written (MSG_NOT_PERSISTED in its "
-    "rdkafka_request.c), and sends the records again in other batches. What waited for followers "
-    "as its leader's log dir failed may be there, though: the next leader knows a part of such a "
-    "batch, refuses it (OUT_OF_ORDER_SEQUENCE_NUMBER), and for an idempotent producer that is "
-    "fatal; so ended three of some 150 runs with larger batches. Apache Kafka's brokers give who "
-    "waits the same answer (DelayedProduce.scala).",
-    "Its transactional producers do not. An abort drops what waits to be sent, and librdkafka goes "
-    "on behind the sequence numbers of requests that it had made and dropped so: the partition "
-    "refuses what comes next (OUT_OF_ORDER_SEQUENCE_NUMBER), and the next transaction does not "
-    "end, on Apache Kafka 3.9.2 and 4.3.1 either. With one record in each batch requests wait "
-    "whenever an abort comes early.",
+    "confluent-kafka, that is librdkafka, takes KAFKA_STORAGE_ERROR to say that nothing was "
+    "written (MSG_NOT_PERSISTED in its rdkafka_request.c). What waited for followers as its "
+    "leader's log dir failed may be there, though; an idempotent producer sends it again under "
+    "the same sequence numbers, which the next leader knows. Seldom librdkafka sends the next "
+    "leader what follows before the former one has answered: that is refused "
+    "(OUT_OF_ORDER_SEQUENCE_NUMBER), and the producer goes on under another epoch, by which "
+    "records may be there twice.",
+    "A transactional producer of confluent-kafka that aborts drops the requests that wait to be "
+    "sent, and goes on behind the sequence numbers they had: the partition refuses what comes next "
+    "(OUT_OF_ORDER_SEQUENCE_NUMBER), and the next transaction does not end, on Apache Kafka 3.9.2 "
+    "and 4.3.1 either. The program here flushes before it aborts.",
     "A consumer of confluent-kafka that has its partitions and is answered NOT_COORDINATOR as it "
     "asks for its offsets never asks again: it stays in its group and reads nothing "
     "(confluentinc/librdkafka#5586), on any cluster. It gives that error to the application; the "

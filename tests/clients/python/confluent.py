@@ -51,8 +51,6 @@ BATCH = 50
 CLASSIC: Final[Mapping[str, str]] = MappingProxyType({})
 KIP_848: Final = MappingProxyType({"group.protocol": "consumer"})
 STICKY: Final = MappingProxyType({"partition.assignment.strategy": "cooperative-sticky"})
-ONE_A_BATCH: Final = MappingProxyType({"batch.num.messages": 1})
-"""Records that a refused batch has may be sent again in another one: see ``programs.NOTES``."""
 NO_GROUP = "unused"
 """librdkafka wants the name of a group from every consumer, also from one that joins none."""
 
@@ -113,7 +111,7 @@ class Confluent(Library):
 
     @contextmanager
     def sending(self, topic: str, ledger: Ledger) -> Generator[Send]:
-        settings = {"enable.idempotence": True, "linger.ms": 1, **ONE_A_BATCH}
+        settings = {"enable.idempotence": True, "linger.ms": 1}
         producer = Producer({**self._servers, **settings})
 
         def send(key: bytes, value: bytes) -> None:
@@ -226,6 +224,8 @@ class ConfluentTransactional(Transactional):
         self._producer.commit_transaction(DEADLINE_S)
 
     def abort(self) -> None:
+        """Abort, once no request waits that would be dropped: see ``programs.NOTES``."""
+        self._producer.flush(DEADLINE_S)
         self._producer.abort_transaction(DEADLINE_S)
 
 
