@@ -53,10 +53,11 @@ class Reconciler:
             entries = list(fetcher.unreconciled.values())
             fetcher.unreconciled.clear()
             entries = [entry for entry in entries if self._is_settled(entry)]
-            if entries and not await self._ask(entries):
-                for entry in entries:
-                    if entry.state is FollowState.ASKED:
-                        fetcher.delay(entry)
+            if entries:
+                await self._ask(entries)
+            for entry in entries:
+                if entry.state is FollowState.ASKED:  # The leader said nothing of it.
+                    fetcher.delay(entry)
 
     def close(self) -> None:
         """Drop the connection."""
@@ -73,16 +74,14 @@ class Reconciler:
         self._fetcher.busy(entry, work, lambda settled: self._fetcher.ask(settled, state))
         return False
 
-    async def _ask(self, entries: Sequence[Followed]) -> bool:
-        client = self._client or self._fetcher.connect()
-        if client is None:
-            for entry in entries:
-                entry.enter(FollowState.ASKED)
-            return False
-        self._client = client
+    async def _ask(self, entries: Sequence[Followed]) -> None:
         epochs = [entry for entry in entries if entry.state is FollowState.RECONCILING]
         ranges = [entry for entry in entries if entry.state is FollowState.OUT_OF_RANGE]
         turns = {entry.key: entry.enter(FollowState.ASKED) for entry in entries}
+        client = self._client or self._fetcher.connect()
+        if client is None:
+            return
+        self._client = client
         try:
             if epochs:
                 await self._ask_epochs(client, epochs, turns)
@@ -91,8 +90,6 @@ class Reconciler:
         except (ConnectionError, TimeoutError) as error:
             logger.debug("broker %d cannot be asked: %s", self._fetcher.source_id, error)
             self.close()
-            return False
-        return True
 
     async def _ask_epochs(
         self, client: RpcPort, entries: Sequence[Followed], turns: dict[TopicIdPartition, int]
@@ -147,7 +144,6 @@ class Reconciler:
             tp = entry.replica.tp
             start, end = earliest.get(tp), latest.get(tp)
             if start is None or end is None:
-                self._fetcher.delay(entry)
                 continue
             try:
                 work = entry.replica.return_to_range(start, end)

@@ -25,6 +25,8 @@ from protocol.messages.fetch import (
     PartitionData,
 )
 from protocol.messages.offsets import (
+    EARLIEST,
+    LATEST,
     EpochEndOffset,
     ListOffsetsPartitionResponse,
     ListOffsetsRequest,
@@ -34,6 +36,7 @@ from protocol.messages.offsets import (
     OffsetForLeaderEpochResponse,
     OffsetForLeaderTopicResult,
 )
+from protocol.wire.fast import codec
 
 TOPIC_ID = b"T" * 16
 SETTINGS = FetchSettings(
@@ -121,6 +124,12 @@ class FakeLeader:
     epoch_code: int = ErrorCode.NONE
     unlisted: tuple[int, ...] = ()
     """Partitions of whose range it says nothing."""
+    unlisted_timestamps: tuple[int, ...] = (EARLIEST, LATEST)
+    """What of their range."""
+    range_code: int = ErrorCode.NONE
+    unanswered: tuple[int, ...] = ()
+    """Partitions of whose epochs it says nothing."""
+    range_requests: list[ListOffsetsRequest] = field(default_factory=list[ListOffsetsRequest])
     is_down: bool = False
     trouble: ConnectionError = field(default_factory=lambda: ConnectionError("down"))
     """What who asks gets while it ``is_down``."""
@@ -143,13 +152,14 @@ class FakeLeader:
 
     async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
         assert timeout_ms == SETTINGS.timeout_ms
-        assert version > 0
+        codec(type(message), version)  # There is such a version.
         await asyncio.sleep(0.001)
         if self.is_down:
             raise self.trouble
         if isinstance(message, FetchRequest):
             return await self._fetch(message)
         if isinstance(message, ListOffsetsRequest):
+            self.range_requests.append(message)
             return self._list(message)
         self.epoch_requests.append(message)
         return self._epochs(message)
@@ -175,6 +185,7 @@ class FakeLeader:
                             end_offset=7,
                         )
                         for asked in topic.partitions
+                        if asked.partition not in self.unanswered
                     ],
                 )
                 for topic in request.topics
@@ -189,11 +200,12 @@ class FakeLeader:
                     partitions=[
                         ListOffsetsPartitionResponse(
                             partition_index=asked.partition_index,
-                            error_code=0,
-                            offset={-2: 10, -1: 20}[asked.timestamp],
+                            error_code=self.range_code,
+                            offset={EARLIEST: 10, LATEST: 20}[asked.timestamp],
                         )
                         for asked in topic.partitions
                         if asked.partition_index not in self.unlisted
+                        or asked.timestamp not in self.unlisted_timestamps
                     ],
                 )
                 for topic in request.topics
