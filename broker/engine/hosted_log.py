@@ -308,7 +308,6 @@ class HostedLog(Generic[PositionsT_co]):
     ) -> None:
         if self._cut_job is not cut:
             return
-        self._cut_job = None
         is_cut = not cut.cancelled() and cut.exception() is None
         if is_cut and found and on_producers is not None:
             on_producers(found[0])

@@ -139,6 +139,21 @@ async def test_of_two_cuts_the_last_one_says_which_producers_there_are(alone: La
     assert (len(first), len(second), log.unwritable) == (0, 1, None)
 
 
+async def test_a_cut_that_takes_nothing_away_changes_no_producers(alone: Lab) -> None:
+    log = (await led(alone)).log
+    found: list[ProducerStates] = []
+    assert not await log.cut(3, on_producers=found.append)
+    assert (found, log.unwritable) == ([], None)
+
+
+async def test_who_gives_up_waiting_for_a_cut_leaves_the_log_writable(alone: Lab) -> None:
+    log = (await led(alone)).log
+    alone[1].workers[log.log_dir].delay_s = 1
+    log.cut(1, on_producers=ignore).cancel()
+    await asyncio.sleep(5)
+    assert (log.unwritable, log.files.log_end_offset) == (None, 1)
+
+
 async def test_an_emptied_log_has_no_producers_to_wait_for(alone: Lab) -> None:
     log = (await led(alone)).log
     found: list[ProducerStates] = []
@@ -232,6 +247,21 @@ async def test_a_log_start_that_rises_is_noted_with_its_epochs(alone: Lab) -> No
     assert raised is not None
     await raised
     assert log.files.log_start_offset == 2
+
+
+async def test_while_a_log_is_promoted_its_epochs_are_not_written_with_its_log_start(
+    alone: Lab,
+) -> None:
+    log = (await led(alone)).log
+    disk = alone[1].memory[log.log_dir]
+    before = disk.read_file("orders-0/leader-epoch-checkpoint")
+    log.place = Place.PROMOTING
+    raised = log.raise_log_start(2)
+    assert raised is not None
+    await raised
+    assert disk.read_file("orders-0/leader-epoch-checkpoint") == before
+    assert log.files.log_start_offset == 2
+    log.place = Place.CURRENT
 
 
 async def test_leader_epochs_that_a_change_takes_away_are_not_in_its_directory_either(

@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from broker.coordinators.groups import CoordinatorRelay
 from protocol.configs.parsing import broker_config
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
@@ -23,6 +24,8 @@ async def test_absence_has_three_reasons(lab: Lab) -> None:
     assert state.absence(TopicPartition("nothing", 0)) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     lab[1].log_dirs[await lab[1].dir_of() or ""].fail("test", OSError("broken"))
     assert lab[1].state.absence(ORDERS) is ErrorCode.KAFKA_STORAGE_ERROR
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    assert state.absence(ORDERS, of_marker=True) is unknown, "a coordinator knows who leads"
 
 
 async def test_the_newer_of_role_and_metadata_names_the_leader(lab: Lab) -> None:
@@ -141,6 +144,66 @@ async def test_an_error_of_the_work_is_the_callers(alone: Lab) -> None:
 
     with pytest.raises(ValueError, match="wrong"):
         await alone[1].state.shielded(work)
+
+
+async def test_an_error_that_nobody_waits_for_any_more_is_the_engines(alone: Lab) -> None:
+    async def work() -> None:
+        await asyncio.sleep(1)
+        raise ValueError("wrong")
+
+    async def runs() -> None:
+        async with asyncio.TaskGroup() as group:
+            alone[1].state.group = group
+            caller = alone.begin(alone[1].state.shielded(work))
+            await asyncio.sleep(0.5)
+            caller.cancel()
+            await asyncio.sleep(1)
+
+    with pytest.raises(ExceptionGroup) as ended:
+        await runs()
+    assert [type(error) for error in ended.value.exceptions] == [ValueError]
+
+
+async def test_who_wants_a_replica_waits_until_its_logs_have_changed_places(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    state, replica = alone[1].state, alone[1].replica()
+    assert await state.until_swapped(TopicPartition("nothing", 0)) is None
+    assert await state.until_swapped(ORDERS) is replica
+    replica.log.swapping.begin()
+    waiting = alone.begin(state.until_swapped(ORDERS))
+    given_up = alone.begin(state.until_swapped(ORDERS))
+    await asyncio.sleep(1)
+    given_up.cancel()
+    await asyncio.sleep(1)
+    assert not waiting.done()
+    replica.log.swapping.end()
+    assert await waiting is replica
+
+
+async def test_coordinators_are_told_of_no_partition_but_their_own(alone: Lab) -> None:
+    told: list[TopicPartition] = []
+
+    class Told(CoordinatorRelay):
+        def leads_internal(self, tp: TopicPartition, leader_epoch: int) -> None:
+            told.append(tp)
+
+        def leads_internal_no_more(self, tp: TopicPartition) -> None:
+            told.append(tp)
+
+    node = alone[1]
+    node.events.coordinators = Told(lambda: node.groups, lambda: node.transactions.shards)
+    await alone.create(replicas=[1])
+    await alone.stop_replica(1, ORDERS, delete=True)
+    assert told == []
+    offsets = TopicPartition(CONSUMER_OFFSETS, 0)
+    await alone.create(offsets, replicas=[1], cleanup_policy="compact")
+    assert told == [offsets]
+
+
+async def test_its_time_is_the_loops_in_milliseconds(alone: Lab) -> None:
+    loop = asyncio.get_running_loop()
+    await asyncio.sleep(2_000 - loop.time())
+    assert alone[1].state.now_ms() == 2_000_000
 
 
 async def test_no_work_is_begun_when_the_engine_has_ended(alone: Lab) -> None:

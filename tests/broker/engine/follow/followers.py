@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from broker.core.leader_epochs import EpochEnd
 from broker.core.log_dirs import LogDirFailed
@@ -152,7 +152,7 @@ class FakeLeader:
 
     async def request(self, message: Any, version: int, *, timeout_ms: int | None = None) -> Any:
         assert timeout_ms == SETTINGS.timeout_ms
-        codec(type(message), version)  # There is such a version.
+        codec(cast("type[Any]", type(message)), version)  # There is such a version.
         await asyncio.sleep(0.001)
         if self.is_down:
             raise self.trouble
