@@ -13,13 +13,15 @@ from typing import Final, NamedTuple
 
 from broker.core.log_positions import LogPositions
 from broker.engine.hosted_log import HostedLog
-from broker.engine.log.checkpoints import TAIL_IDLE_MS, Checkpoints
+from broker.engine.log.checkpoints import Checkpoints
 from broker.engine.log.missing_logs import MissingLogs
 from broker.engine.log.retention import Retention
 from broker.engine.serve.isr_reporter import IsrReporter
 from broker.engine.state import EngineState
 from broker.engine.supervise import supervised
 
+_TAIL_IDLE_MS: Final = 10_000
+"""How long batches stay in memory that nobody adds to."""
 _ISR_CHECK_MS_MAX: Final = 15_000
 _NEVER_MS: Final = 1 << 40
 """A task with a longer period than this (30 years) does not run at all."""
@@ -95,10 +97,10 @@ class Periodic:
     def _every_few_seconds(self) -> None:
         self._checkpoints.write_high_watermarks()
         self.look_for_logs()
-        self._state.tails.drop_older_than(self._state.now_ms() - TAIL_IDLE_MS)
+        self._state.tails.drop_older_than(self._state.now_ms() - _TAIL_IDLE_MS)
 
     def look_for_logs(self) -> None:
-        """Notice logs that somebody took away."""
+        """Notice idle disks that are broken, and logs that somebody took away."""
         self._missing_logs.look()
 
     def shrink_isrs(self) -> None:

@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Final
 
 from broker.core.log_dirs import LogDirFailed
 from broker.core.log_positions import LogPositions
@@ -29,8 +28,6 @@ from broker.storage.shutdown import (
 )
 from protocol.ids import TopicPartition
 from protocol.ports import DiskUsage
-
-TAIL_IDLE_MS: Final = 10_000
 
 
 class Checkpoints:
@@ -156,10 +153,7 @@ class Checkpoints:
                 queue.submit_quietly("flush", partial(log.flush_if_due, now_ms))
 
     def write_high_watermarks(self) -> None:
-        """Write the HighWatermarks where they changed, and look at each disk.
-
-        This is how an idle broken disk is noticed.
-        """
+        """Write the HighWatermarks where they changed, and look at each disk's space."""
         for log_dir in self._online():
             known = self.high_watermarks_of(log_dir)
             if None in self._gone.get(log_dir.path, {}).values():
@@ -168,7 +162,6 @@ class Checkpoints:
                 self._written[log_dir.path] = known
                 job = partial(write_high_watermarks, log_dir.disk, known)
                 log_dir.queue.submit_quietly("write high watermarks", job)
-            _probe(log_dir)
             self.look_at_usage(log_dir)
 
     def forget(self, path: str) -> None:
@@ -241,10 +234,3 @@ def _is_flush_due(now_ms: int, log: PartitionLog) -> bool:
 
 def _nothing() -> None:
     return None
-
-
-def _probe(log_dir: LogDir) -> None:
-    try:
-        log_dir.probe()
-    except LogDirFailed:
-        return

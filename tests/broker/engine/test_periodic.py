@@ -85,6 +85,19 @@ async def test_old_batches_leave_the_memory(alone: Lab) -> None:
     assert alone[1].state.tails.size_bytes == 0
 
 
+async def test_batches_stay_in_memory_for_ten_seconds_after_the_last_one(alone: Lab) -> None:
+    loop = asyncio.get_running_loop()
+    tps = [ORDERS, TopicPartition("other", 0)]
+    for tp in tps:
+        await alone.create(tp, replicas=[1])
+    await asyncio.sleep(1_009.999 - loop.time())
+    for tp in tps:
+        await alone[1].produce("a", tp=tp, acks=1)
+        await asyncio.sleep(0.001)
+    await asyncio.sleep(1_020.0005 - loop.time())
+    assert [alone[1].replica(tp).tail.size_bytes > 0 for tp in tps] == [False, True]
+
+
 async def test_every_few_seconds_high_watermarks_are_written_and_logs_looked_for(
     alone: Lab,
 ) -> None:
