@@ -307,6 +307,7 @@ class Moves:
         future, replica.future = replica.future, None
         if future is None:
             return None
+        replica.on_log_start()  # A deletion that waited for the copy waits no more.
         self._mover(replica.tp).remove(replica.tp)
         if not future.move.is_over and future.move.on(MoveEvent.CANCEL):
             self.state.move_ended(replica.tp)

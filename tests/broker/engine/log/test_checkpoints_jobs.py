@@ -19,7 +19,7 @@ SMALL = "200"
 
 async def idle(lab: Lab, count: int = 0, **configs: str) -> tuple[Node, LogDir]:
     """Return a broker, and the log dir of ``orders-0``, at a moment at which it asks nothing."""
-    await lab.create(replicas=[1], **configs)
+    await lab.create(ORDERS, replicas=[1], **configs)
     for number in range(count):
         await lab[1].produce(str(number))
     await asyncio.sleep(0.05)
