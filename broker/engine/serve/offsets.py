@@ -100,8 +100,7 @@ class Offsets:
         A follower asks when it begins to follow; its waiting fetch ends, so that it can ask for
         more partitions at once.
         """
-        if replica_id >= 0:
-            self._fetches.force_complete(replica_id)
+        self._fetches.force_complete(replica_id)
         replica = self.state.hosted.online_replica(tp)
         if replica is None:
             return EpochAnswer(self.state.absence(tp))

@@ -136,3 +136,16 @@ def test_a_rebuilt_replica_that_is_named_too_counts_against_its_rebuild_alone() 
     both.fetched(rebuilt, 900, 1)
     assert quota.room_bytes(0) == 0
     assert shares(both, rebuilt) == [None]
+
+
+def test_who_comes_behind_one_that_is_held_back_gets_its_share() -> None:
+    used_up = throttle(1_000, used_bytes=1_001)
+    (lagging,) = entries(1)
+    (other,) = entries(1, throttled=False)
+    other.share_bytes = 10
+    assert used_up.divide([lagging, other], MIB) == ([lagging], [other])
+    assert other.share_bytes == ALL_BYTES
+
+
+def test_nobody_waits_for_a_limit_that_was_lifted() -> None:
+    assert throttle(UNLIMITED).wait_ms(entries(1)) == 0

@@ -6,10 +6,12 @@ import asyncio
 
 import pytest
 
-from protocol.errors import ErrorCode
-from protocol.ids import TopicPartition
+from broker.core.future_log import MoveEvent
+from protocol.errors import ErrorCode, KafkaError
+from protocol.ids import ZERO_UUID, TopicPartition, uuid_text
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, records
+from tests.broker.engine.moved import begin, copied, filled, stopped
 from tests.broker.engine.transactions import three_transactions
 
 OTHER = TopicPartition("other", 0)
@@ -150,3 +152,66 @@ async def test_gauges_count_producers_and_late_transactions(lab: Lab) -> None:
     await asyncio.sleep(1_201)
     assert lab[1].engine.gauges().late_transaction_count == 1
     assert lab[2].engine.gauges().late_transaction_count == 0
+
+
+async def test_producers_of_a_partition_that_is_not_here_are_not_told(lab: Lab) -> None:
+    await lab.create(replicas=[1])
+    assert lab[1].engine.describe.producers(ORDERS) == []
+    with pytest.raises(KafkaError) as refused:
+        lab[2].engine.describe.producers(ORDERS)
+    assert refused.value.code is ErrorCode.NOT_LEADER_OR_FOLLOWER
+
+
+async def test_gauges_count_moves_that_failed_apart_from_those_under_way(alone: Lab) -> None:
+    node = await filled(alone)
+    stopped(node)
+    await begin(node, node.paths[1])
+    await asyncio.sleep(0.1)
+    future = node.replica().future
+    assert future is not None
+    gauges = node.engine.gauges()
+    assert (gauges.move_count, gauges.failed_move_count) == (1, 0)
+    future.move.on(MoveEvent.ERROR)
+    assert node.engine.gauges().failed_move_count == 1
+
+
+async def test_rows_of_log_dirs_tell_their_ids_once_they_are_known(alone: Lab) -> None:
+    log_dir = alone[1].log_dirs[alone[1].paths[0]]
+    (row, *_) = alone[1].engine.describe.log_dir_rows(1, 1)
+    assert row.directory_id == uuid_text(log_dir.directory_id)
+    log_dir.directory_id = ZERO_UUID
+    (row, *_) = alone[1].engine.describe.log_dir_rows(1, 1)
+    assert row.directory_id == ""
+
+
+async def test_only_a_leader_below_its_minimum_isr_has_a_row_that_says_so(lab: Lab) -> None:
+    await lab.create(min_insync_replicas="2")
+
+    def are_under_min_isr() -> list[bool]:
+        return [
+            row.is_under_min_isr
+            for number in (1, 2)
+            for row in lab[number].engine.describe.replica_rows(1, 1)
+        ]
+
+    assert are_under_min_isr() == [False, False]
+    await lab.elect(ORDERS, 1, [1])
+    assert are_under_min_isr() == [True, False]
+
+
+async def test_a_lag_is_what_a_copy_has_not_got_or_what_is_committed_and_not_here(
+    alone: Lab,
+) -> None:
+    node = stopped(await filled(alone))
+    await begin(node, node.paths[1])
+    future = node.replica().future
+    assert future is not None
+    copied(future).next_offset = copied(future).log_end_offset = 3
+    partition = node.replica().partition
+    lags = [
+        [row.lag for row in node.engine.describe.replica_rows(1, 1)]
+        for partition.high_watermark in (15, 20, 22)
+    ]
+    assert lags == [[0, 17], [0, 17], [2, 17]]
+    copied(future).next_offset = copied(future).log_end_offset = 0
+    partition.high_watermark = 20

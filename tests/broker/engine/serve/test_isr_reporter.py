@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 
 import pytest
 
@@ -19,6 +20,7 @@ from protocol.messages.control import (
     AlterPartitionResponseTopicData,
     LeaderAndIsrPartitionState,
 )
+from tests.broker.engine.virtual_loop import VirtualLoop
 
 TOPIC_ID = b"T" * 16
 
@@ -108,6 +110,7 @@ class Controller:
 class Running:
     def __init__(self) -> None:
         self.controller = Controller()
+        self.now_ms = 0
         self.changes: list[tuple[TopicPartition, list[int], list[int]]] = []
         self.counters = Counters()
         self.reporter = IsrReporter(
@@ -116,7 +119,7 @@ class Running:
                 broker_epoch=lambda: 77,
                 send=self.controller.send,
                 isr_changed=self._changed,
-                now_ms=lambda: 0,
+                now_ms=lambda: self.now_ms,
                 lag_time_max_ms=lambda: 1_000,
                 refused_count=self.counters.failed_isr_updates,
             )
@@ -279,3 +282,75 @@ async def test_a_controller_that_answers_no_request_is_said_once_each_time_it_be
         await asyncio.sleep(10)
     assert len(running.controller.requests) == 5
     assert caplog.messages == [said, said]
+
+
+async def test_where_there_is_nothing_to_send_nobody_waits_to_send_it_again(
+    running: Running,
+) -> None:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    led = Led()
+    led.propose()
+    running.reporter.propose(led)
+    led.partition.isr = replace(led.partition.isr, proposed=None)  # A LeaderAndIsr came.
+    await asyncio.sleep(0.01)
+    assert loop.timers_count == 0
+    assert running.controller.requests == []
+
+
+async def test_a_change_that_is_proposed_after_another_was_granted_is_sent_at_once(
+    running: Running,
+) -> None:
+    granted, next_one = Led(0), Led(1)
+    granted.propose()
+    running.reporter.propose(granted)
+    await asyncio.sleep(0.0101)
+    assert granted.partition.isr.isr == (1, 2)
+    next_one.propose()
+    running.reporter.propose(next_one)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert len(running.controller.requests) == 2
+
+
+async def test_a_leader_that_was_elected_cleanly_says_that_it_has_recovered(
+    running: Running,
+) -> None:
+    led = Led()
+    led.propose()
+    running.reporter.propose(led)
+    await asyncio.sleep(0.1)
+    (row,) = running.controller.requests[0].topics[0].partitions
+    assert row.leader_recovery_state == 0
+
+
+async def test_readers_are_woken_where_an_isr_without_the_slowest_raises_the_high_watermark(
+    running: Running,
+) -> None:
+    led = Led()
+    led.propose()
+    running.reporter.propose(led)
+    await asyncio.sleep(0.1)
+    led.partition.assign_offsets(3)
+    led.partition.leader_appended(3, now_ms=0, lag_time_max_ms=1_000)
+    assert (led.partition.high_watermark, led.raised) == (0, 0)
+    running.now_ms = 5_000
+    assert led.partition.propose_shrink(now_ms=5_000, lag_time_max_ms=1_000)
+    running.reporter.propose(led)
+    await asyncio.sleep(0.1)
+    assert (led.partition.high_watermark, led.raised) == (3, 1)
+
+
+async def test_an_answer_that_is_older_than_what_the_leader_knows_is_told_nobody(
+    running: Running,
+) -> None:
+    led = Led()
+    led.propose()
+
+    def learn_more() -> None:
+        led.partition.isr = replace(led.partition.isr, partition_epoch=9)
+
+    running.controller.before_answer = learn_more
+    running.reporter.propose(led)
+    await asyncio.sleep(0.1)
+    assert (running.changes, led.looked) == ([], 0)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
-from broker.engine.types import ListedOffset
+from broker.engine.types import EpochAnswer, FetchParams, ListedOffset
 from protocol.errors import ErrorCode
+from tests.broker.engine.fetched import as_follower
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.transactions import write
@@ -148,3 +151,80 @@ async def test_a_time_is_not_looked_for_in_what_is_no_batch(alone: Lab) -> None:
     disk = alone[1].disks[await alone[1].dir_of() or ""]
     disk.write_file("orders-0/00000000000000000000.log", bytes(200))
     assert (await listed(alone, AT_MS)).error_code == ErrorCode.CORRUPT_MESSAGE
+
+
+async def test_of_a_partition_that_is_not_here_no_offset_is_told(lab: Lab) -> None:
+    await lab.create(replicas=[1])
+    for node, tp, code in (
+        (lab[2], ORDERS, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (lab[1], ORDERS._replace(topic="nothing"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
+    ):
+        offsets = node.engine.offsets
+        listing = await offsets.list_offsets(
+            tp, -1, current_leader_epoch=-1, isolation_level=0, replica_id=-1
+        )
+        assert listing == ListedOffset(code)
+        answer = offsets.offset_for_leader_epoch(
+            tp, current_leader_epoch=-1, leader_epoch=0, replica_id=-1
+        )
+        assert answer == EpochAnswer(code)
+
+
+async def test_only_a_debugging_consumer_is_told_the_end_of_a_follower(lab: Lab) -> None:
+    await lab.create()
+    codes = {
+        replica_id: (
+            await lab[2].engine.offsets.list_offsets(
+                ORDERS, -1, current_leader_epoch=-1, isolation_level=0, replica_id=replica_id
+            )
+        ).error_code
+        for replica_id in (-2, -1, 3)
+    }
+    refused = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    assert codes == {-2: ErrorCode.NONE, -1: refused, 3: refused}
+
+
+async def test_the_latest_timestamp_is_that_of_the_newest_record(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce(["a", "b"])
+    await alone[1].produce("c")
+    found = await listed(alone, -3)
+    assert (found.error_code, found.timestamp) == (ErrorCode.NONE, AT_MS)
+    nothing = await listed(alone, AT_MS + 1)
+    assert nothing == ListedOffset(ErrorCode.NONE), "which is no error"
+
+
+@pytest.mark.parametrize("follower", [0, 8])
+async def test_who_asks_for_epochs_has_its_waiting_fetch_answered(
+    alone: Lab, follower: int
+) -> None:
+    await alone.create(replicas=[1])
+    alone.led[ORDERS].replicas = [1, follower]
+    alone.led[ORDERS].leader_epoch = 1
+    await alone.tell(ORDERS, to=[1])
+    params = FetchParams(replica_id=follower, max_wait_ms=5_000, min_bytes=1)
+    waiting = alone.begin(alone[1].engine.fetches.fetch(params, [as_follower(0, epoch=1)]))
+    await asyncio.sleep(0.1)
+
+    async def ask(replica_id: int) -> None:
+        alone[1].engine.offsets.offset_for_leader_epoch(
+            ORDERS, current_leader_epoch=1, leader_epoch=0, replica_id=replica_id
+        )
+        await asyncio.sleep(0.01)
+
+    await ask(-1)
+    assert not waiting.done()
+    await ask(follower)
+    assert waiting.done()
+
+
+async def test_a_leader_whose_high_watermark_is_where_its_epoch_begins_tells_its_end(
+    lab: Lab,
+) -> None:
+    await lab.create()
+    await lab[1].produce(["a", "b"])
+    await asyncio.sleep(1)
+    await lab.elect(ORDERS, 1, [1, 2, 3])
+    partition = lab[1].replica().partition
+    assert partition.leader_epoch_start_offset == partition.high_watermark == 2
+    assert await listed(lab, -1) == (ErrorCode.NONE, -1, 2, 1)
