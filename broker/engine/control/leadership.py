@@ -140,7 +140,6 @@ class Leadership:
         self, decisions: Sequence[LeaderAndIsrDecision]
     ) -> dict[TopicPartition, ErrorCode]:
         """Act on the decisions; return the errors met on the way."""
-        failed: dict[TopicPartition, ErrorCode] = {}
         new: list[LeaderAndIsrDecision] = []
         missing: list[TopicPartition] = []
         for decision in sorted(decisions, key=_leaders_first):
@@ -156,20 +155,19 @@ class Leadership:
                     self.take_role(self._existing(decision), decision)
         self._failures.tell_missing(missing)
         while new:
-            new = await self._create(self._begin(new, failed))
+            new = await self._create(self._begin(new))
         self._following.prune()
-        for decision in decisions:
-            if decision.error is ErrorCode.NONE and self.state.hosted.is_offline(decision.tp):
-                failed[decision.tp] = ErrorCode.KAFKA_STORAGE_ERROR
-        return failed
+        return {
+            decision.tp: ErrorCode.KAFKA_STORAGE_ERROR
+            for decision in decisions
+            if decision.error is ErrorCode.NONE and self.state.hosted.is_offline(decision.tp)
+        }
 
     def _assign_topic_id(self, decision: LeaderAndIsrDecision) -> None:
         replica = self.state.hosted.online_replica(decision.tp)
-        if replica is None:
-            return
+        assert replica is not None, f"{decision.tp} is not online"
         self._give_topic_id(replica, decision.topic_id)
-        if not replica.partition.is_leader:
-            self._following.follow(replica)
+        self._following.follow(replica)  # A leader follows nobody.
 
     def _give_topic_id(self, replica: Replica, topic_id: bytes) -> None:
         """Give a replica the id of its topic; it is fetched no more without it."""
@@ -188,9 +186,7 @@ class Leadership:
 
     # New logs.
 
-    def _begin(
-        self, decisions: Iterable[LeaderAndIsrDecision], failed: dict[TopicPartition, ErrorCode]
-    ) -> list[_Creation]:
+    def _begin(self, decisions: Iterable[LeaderAndIsrDecision]) -> list[_Creation]:
         """Have logs created; all that go to one log dir share its hops."""
         begun: list[_Creation] = []
         for decision in decisions:
@@ -199,7 +195,6 @@ class Leadership:
             except KafkaError as error:
                 logger.error("%s: %s", decision.tp, error)  # noqa: TRY400 -- it says all
                 self._failures.take_offline(decision.tp, decision.topic_id)
-                failed[decision.tp] = error.code
         return begun
 
     def _begin_one(self, decision: LeaderAndIsrDecision) -> _Creation:
