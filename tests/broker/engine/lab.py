@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, TypeVar, cast
 
 from broker.handlers import HANDLERS
 from broker.storage.memory_disk import MemoryDisk
+from broker.storage.recovery import LoadedLogDir
 from protocol.apis import APIS
 from protocol.connection import Peer, RequestReceived
 from protocol.errors import ErrorCode
@@ -143,8 +144,12 @@ class Lab:
         *,
         is_clean: bool = True,
         disks: Sequence[MemoryDisk] | None = None,
+        change: Callable[[dict[str, LoadedLogDir]], Any] = len,
     ) -> Node:
-        """Stop a broker (or kill it) and start it on the same disks, or on others."""
+        """Stop a broker (or kill it) and start it on the same disks, or on others.
+
+        A test may ``change`` what is found there.
+        """
         old = self.nodes[broker_id]
         old.is_reachable = False
         if is_clean:
@@ -156,7 +161,7 @@ class Lab:
         own = list(old.memory.values()) if disks is None else disks
         node = self.nodes[broker_id] = Node(broker_id, own, self.ports())
         node.topic_configs = old.topic_configs
-        await node.start()
+        await node.start(change)
         node.run(self.group)
         self.tell_metadata()
         return node

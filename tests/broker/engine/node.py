@@ -261,8 +261,10 @@ class Node:
         self.coordinators.run(group)
         self.engine.run(group)
 
-    async def start(self) -> None:
-        await self.engine.start(await self._load(list(self.log_dirs.values())))
+    async def start(self, change: Callable[[dict[str, LoadedLogDir]], Any] = len) -> None:
+        loaded = await self._load(list(self.log_dirs.values()))
+        change(loaded)
+        await self.engine.start(loaded)
 
     async def bring_back(
         self, path: str, rule: ReturnRule, *, is_empty: bool = False, fails_again: bool = False
