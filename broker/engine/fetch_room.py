@@ -64,8 +64,6 @@ class FetchRoom:
 
     async def until_some(self) -> None:
         """Wait behind those that wait already, until there is room for one batch."""
-        if not self.is_short or not self._budget.held_bytes:
-            return
         granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         claim = Claim(FIRST_BYTES, partial(_finish, granted))
         if not self._budget.claim(claim):

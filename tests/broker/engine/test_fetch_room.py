@@ -97,3 +97,29 @@ async def test_a_budget_smaller_than_a_batch_serves_one_fetch_at_a_time() -> Non
         await room.until_some()
         room.hold(FIRST_BYTES)
         assert FetchRoom(budget).is_short
+
+
+async def test_who_holds_less_makes_room_for_those_who_wait() -> None:
+    budget = ByteBudget(2 * MIB)
+    with FetchRoom(budget) as holds, FetchRoom(budget) as waits:
+        holds.hold(2 * MIB)
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(waits.until_some())
+            for _ in range(3):
+                await asyncio.sleep(0)
+            assert not waiting.done()
+            holds.hold(-MIB)
+        assert budget.held_bytes == MIB
+
+
+async def test_a_fetch_that_is_cancelled_just_as_there_is_room_takes_none() -> None:
+    budget = ByteBudget(MIB)
+    budget.take(MIB)
+    with FetchRoom(budget) as room:
+        async with asyncio.TaskGroup() as group:
+            waiting = group.create_task(room.until_some())
+            while not budget.waiting_count:  # noqa: ASYNC110 -- a budget has no event for it
+                await asyncio.sleep(0)
+            waiting.cancel()
+            budget.give_back(MIB)
+    assert (budget.held_bytes, budget.waiting_count) == (0, 0)

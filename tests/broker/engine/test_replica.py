@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from broker.core.delayed import DelayedFetch, DelayedProduce
+from broker.core.hosted import Role
 from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
-from tests.broker.engine.messages import offsets_of
+from tests.broker.engine.messages import ORDERS, offsets_of
+from tests.broker.engine.moved import begin, filled, hold
 from tests.broker.engine.transactions import (
     aborted_of,
     end,
@@ -188,3 +191,93 @@ async def test_a_transaction_is_stable_when_its_marker_is_replicated(lab: Lab) -
     result = await read(lab[1], max_wait_ms=30_000)
     assert result.last_stable_offset == 2
     assert aborted_of(result) == [(1, 0)]
+
+
+async def test_its_role_is_none_until_a_leader_epoch_was_accepted(lab: Lab) -> None:
+    await lab.create()
+    assert [lab[number].replica().role for number in (1, 2)] == [Role.LEADER, Role.FOLLOWER]
+    node, tp = lab[1], TopicPartition("new", 0)
+    log_dir = node.log_dirs[node.paths[0]]
+    files = await node.logs.create(tp, bytes(16), log_dir)
+    assert node.logs.host_new(tp, bytes(16), files, log_dir).role is Role.NONE
+
+
+async def test_new_settings_reach_its_log_and_the_copy_of_its_move(alone: Lab) -> None:
+    node = await filled(alone)
+    replica = node.replica()
+    hold(node)
+    node.workers[node.paths[1]].delay_s = 1
+    ordering = alone.begin(begin(node, node.paths[1]))
+    await asyncio.sleep(0.5)
+    for size, in_copy in (("1000", False), ("2000", True)):
+        node.topic_configs["orders"] = {"segment.bytes": size}
+        replica.configure(node.topic_config("orders"))
+        assert replica.log.files.config.segment_bytes == int(size)
+        assert replica.future_log_dir == node.paths[1]
+        if in_copy:
+            assert replica.future is not None
+            assert replica.future.log is not None
+            assert replica.future.log.files.config.segment_bytes == int(size)
+        await ordering
+
+
+async def test_what_is_written_wakes_followers_and_no_consumers(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    replica = alone[1].replica()
+    followers, consumers = Calls(), Calls()
+    replica.followers.add(DelayedFetch(followers), 0)
+    replica.consumers.add(DelayedFetch(consumers), 0)
+    produce = DelayedProduce(1, Calls())
+    replica.written.add(0, produce, 0)
+    replica.on_written()
+    assert (followers.count, consumers.count, produce.codes) == (1, 0, [ErrorCode.NONE])
+
+
+async def test_what_too_few_replicas_have_is_committed_with_an_error(lab: Lab) -> None:
+    await lab.create(min_insync_replicas="2")
+    await lab.elect(ORDERS, 1, [1])
+    replica = lab[1].replica()
+    waits = DelayedProduce(1, Calls())
+    replica.replicated.add(0, waits, 0)
+    replica.on_high_watermark()
+    assert waits.codes == [ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND]
+
+
+async def test_until_a_log_start_is_written_down_the_one_before_counts(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await alone[1].produce(["a", "b", "c"])
+    replica = alone[1].replica()
+    alone[1].logs.raise_log_start(replica, 1)
+    await asyncio.sleep(1)
+    assert (replica.low_watermark, replica.log_start_write) == (1, None)
+    alone[1].workers[replica.log_dir].delay_s = 1
+    for offset in (2, 3):
+        alone[1].logs.raise_log_start(replica, offset)
+        assert (replica.kept_log_start, replica.low_watermark) == (1, 1)
+    await asyncio.sleep(5)
+    assert replica.low_watermark == 3
+
+
+async def test_the_copy_of_a_move_counts_for_deletions_once_it_is_made(alone: Lab) -> None:
+    node = await filled(alone)
+    replica = node.replica()
+    hold(node)
+    node.workers[node.paths[1]].delay_s = 1
+    ordering = alone.begin(begin(node, node.paths[1]))
+    await asyncio.sleep(0.5)
+    assert replica.future is not None
+    assert replica.low_watermark == 0
+    await ordering
+    node.workers[node.paths[1]].hangs = True
+    node.logs.raise_log_start(replica, 5)
+    await asyncio.sleep(1)
+    assert (replica.log_start_write, replica.low_watermark) == (None, 0)
+
+
+async def test_who_waits_for_a_deletion_hears_of_the_end_of_the_replica(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    replica = alone[1].replica()
+    waits = DelayedProduce(1, Calls())
+    replica.deleted.add(9, waits, 0)
+    replica.answer_waiters(ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert waits.codes == [ErrorCode.NOT_LEADER_OR_FOLLOWER]

@@ -15,6 +15,7 @@ from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.moved import begin, filled, until_moved
+from tests.broker.engine.virtual_loop import VirtualLoop
 
 
 class Moving:
@@ -27,6 +28,7 @@ class Moving:
         )
         self.left = steps
         self.errors: list[Exception] = []
+        self.reports_count = 0
         self.throttle: ReplicationQuota | None = None
         self._journal = journal
 
@@ -52,7 +54,7 @@ class Moving:
         self.move.on(MoveEvent.SWAP_DONE)
 
     def report(self) -> None:
-        return None
+        self.reports_count += 1
 
     def fail(self) -> None:
         self.move.on(MoveEvent.ERROR)
@@ -207,3 +209,80 @@ async def test_the_limit_holds_and_can_be_lifted(alone: Lab) -> None:
     node.set_move_limit(2**63 - 1)
     await until_moved(node, node.paths[2])
     assert asyncio.get_running_loop().time() - started_s < 7
+
+
+def timers_count() -> int:
+    loop = asyncio.get_running_loop()
+    assert isinstance(loop, VirtualLoop)
+    return loop.timers_count
+
+
+async def test_a_move_is_worked_on_to_its_end_before_a_smaller_one_that_came_later(
+    running: Running,
+) -> None:
+    first, later = running.moving(2, steps=3), running.moving(1, steps=1)
+    running.mover.add(first)
+    await asyncio.sleep(0.015)
+    running.mover.add(later)
+    await asyncio.sleep(1)
+    assert running.journal == [
+        *["2 truncate", "2 copy", "2 copy", "2 copy", "2 swap"],
+        *["1 truncate", "1 copy", "1 swap"],
+    ]
+    assert (first.reports_count, later.reports_count) == (3, 1)
+
+
+async def test_a_move_that_is_removed_while_it_pauses_leaves_no_timer_behind(
+    running: Running,
+) -> None:
+    moving = running.moving(1)
+    moving.errors = [KafkaError(ErrorCode.CORRUPT_MESSAGE)]
+    running.mover.add(moving)
+    await asyncio.sleep(0.1)
+    assert timers_count() == 1
+    running.mover.remove(moving.tp)
+    assert timers_count() == 0
+    running.mover.remove(moving.tp)
+
+
+async def test_a_pausing_move_that_may_go_on_does_so_at_once(running: Running) -> None:
+    moving = running.moving(1)
+    moving.errors = [KafkaError(ErrorCode.CORRUPT_MESSAGE)]
+    running.mover.add(moving)
+    await asyncio.sleep(0.1)
+    assert "1 copy" not in running.journal
+    running.mover.add(moving)
+    await asyncio.sleep(0.1)
+    assert running.journal[-1] == "1 swap"
+    assert timers_count() == 0
+
+
+async def test_a_pause_for_the_limit_leaves_no_timer_behind(running: Running) -> None:
+    moving = running.moving(1)
+    running.mover.add(moving)
+    running.throttle.limit_bytes_per_second = 1
+    running.throttle.record(1_000, int(asyncio.get_running_loop().time() * 1000))
+    await asyncio.sleep(0.1)
+    assert timers_count() == 1
+    running.throttle.limit_bytes_per_second = 2**63 - 1
+    running.mover.remove(running.moving(2).tp)  # Something changed.
+    await asyncio.sleep(0.1)
+    assert running.journal[-1] == "1 swap"
+    assert timers_count() == 0
+
+
+async def test_a_failed_move_is_forgotten_unless_another_one_has_taken_its_place(
+    running: Running,
+) -> None:
+    failing, second = running.moving(1), running.moving(1, steps=1)
+    failing.errors = [KafkaError(ErrorCode.FENCED_LEADER_EPOCH)]
+    running.mover.add(failing)
+    await asyncio.sleep(0.005)
+    running.mover.add(second)
+    await asyncio.sleep(0.5)
+    assert running.journal == ["1 truncate", "1 truncate", "1 copy", "1 swap"]
+    failing = running.moving(3)
+    failing.errors = [KafkaError(ErrorCode.FENCED_LEADER_EPOCH)]
+    running.mover.add(failing)
+    await asyncio.sleep(0.5)
+    assert not running.mover.has(failing.tp)
