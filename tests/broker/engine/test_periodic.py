@@ -142,3 +142,40 @@ async def test_a_broker_that_has_stopped_looks_at_nothing(alone: Lab) -> None:
     alone[1].memory[alone[1].replica().log_dir].remove_tree("orders-0")
     await asyncio.sleep(11)
     assert alone[1].events.failed == []
+
+
+async def test_followers_are_looked_at_twice_in_the_time_that_they_may_lag() -> None:
+    loop = asyncio.get_running_loop()
+    async with Lab.running(broker_count=2, dir_count=1, replica_lag_time_max_ms="10000") as lab:
+        await lab.create(replicas=[1, 2])
+        await asyncio.sleep(1_002 - loop.time())
+        lab[2].is_reachable = False
+        await lab[1].produce("a", acks=1)
+        await asyncio.sleep(1_014.9 - loop.time())
+        assert lab.led[ORDERS].isr == [1, 2]
+        await asyncio.sleep(0.2)
+        assert lab.led[ORDERS].isr == [1]
+
+
+async def test_what_is_never_to_be_flushed_is_not_flushed_once_either(alone: Lab) -> None:
+    await alone.create(replicas=[1], flush_ms="1000")
+    await alone[1].produce("a")
+    await asyncio.sleep(45)
+    assert alone[1].replica().log.files.recovery_point == 0
+
+
+async def test_expired_producers_are_left_out_of_the_snapshots_of_their_log() -> None:
+    async with Lab.running(broker_count=1, dir_count=1, producer_id_expiration_ms="60000") as lab:
+        await lab.create(replicas=[1])
+        await write(lab[1], 7, 0, transactional=False)
+        files = lab[1].replica().log.files
+        assert len(files.producer_entries) == 1
+        lab[1].state.loop.now_s += 2_000_000  # type: ignore[attr-defined]
+        await asyncio.sleep(601)
+        assert files.producer_entries == []
+        queue = lab[1].replica().log.queue
+        lab[1].periodic.stop()
+        await asyncio.sleep(0)
+        before = queue.jobs_count
+        lab[1].periodic._expire_producers()  # pyright: ignore[reportPrivateUsage]
+        assert queue.jobs_count == before, "nobody has expired since"

@@ -10,6 +10,7 @@ from broker.core.hosted import ReturnRule
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition, failure_id
 from protocol.metrics.rows import FailoverEventRow, FailoverStep
+from protocol.topic_names import CONSUMER_OFFSETS
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import BROKER_EPOCH, ORDERS, Led
 from tests.broker.engine.moved import begin, filled, stopped
@@ -189,3 +190,53 @@ async def test_replicas_that_are_not_found_while_a_log_dir_is_offline_are_named(
     alone.led[ORDERS] = Led([1], 1, [1])
     assert await alone.tell(ORDERS) == {1: STORAGE}
     assert f"1 replicas not found while {path} is offline: orders-0" in caplog.text
+
+
+async def test_a_failed_log_dir_has_no_space_and_no_replica_that_is_rebuilt(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    node, path = alone[1], alone[1].replica().log_dir
+    node.state.rebuilds.begin(path, (ORDERS,), 1_000)
+    assert path in node.state.usage
+    node.log_dirs[path].fail("test", OSError("broken"))
+    assert path not in node.state.usage
+    assert node.state.rebuilds.quota_of(ORDERS) is None
+
+
+async def test_a_cause_without_words_is_told_by_its_kind(
+    alone: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    await alone.create(replicas=[1])
+    path = alone[1].replica().log_dir
+    alone[1].log_dirs[path].fail("test", TimeoutError())
+    (failed,) = alone[1].events.failed
+    assert failed.cause == "TimeoutError"
+    told = f"log dir {path}: online -> offline: test: TimeoutError; 1 replicas offline: orders-0"
+    assert told in caplog.messages
+
+
+async def test_a_replica_that_is_taken_offline_ends(lab: Lab) -> None:
+    await lab.create()
+    node, replica = lab[2], lab[2].replica()
+    assert node.following.source_ids == [1]
+    node.failures.take_offline(ORDERS, replica.topic_id)
+    assert (replica.is_ended, node.state.hosted.is_offline(ORDERS)) == (True, True)
+    node.following.prune()
+    assert node.following.source_ids == []
+    node.failures.take_offline(ORDERS, replica.topic_id)
+
+
+async def test_a_coordinator_ends_with_the_log_dir_of_its_partition(lab: Lab) -> None:
+    offsets = TopicPartition(CONSUMER_OFFSETS, 0)
+    await lab.create(offsets, cleanup_policy="compact")
+    assert len(list(lab[1].groups.hosts())) == 1
+    lab[1].log_dirs[lab[1].replica(offsets).log_dir].fail("test", OSError("broken"))
+    assert list(lab[1].groups.hosts()) == []
+
+
+async def test_where_no_replica_is_missing_nothing_is_told(
+    alone: Lab, caplog: pytest.LogCaptureFixture
+) -> None:
+    alone[1].failures.tell_missing([])
+    assert caplog.messages == []
+    alone[1].failures.tell_missing([ORDERS])
+    assert len(caplog.messages) == 1

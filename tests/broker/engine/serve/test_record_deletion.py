@@ -13,6 +13,7 @@ from tests.broker.engine.lab import Lab
 from tests.broker.engine.log.test_checkpoints import checkpoint
 from tests.broker.engine.messages import ORDERS, offsets_of, update_metadata
 from tests.broker.engine.node import Node
+from tests.broker.engine.virtual_loop import VirtualLoop
 from tests.broker.fake_configs import compaction_rules
 
 
@@ -292,3 +293,34 @@ async def move(lab: Lab) -> None:
     assert (await node.engine.moves.alter([(ORDERS, target)]))[ORDERS] == 0
     await asyncio.sleep(10)
     assert node.replica().log_dir == target
+
+
+async def test_nothing_to_delete_is_answered_at_once(alone: Lab) -> None:
+    assert await alone[1].engine.record_deletions.delete([], timeout_ms=1_000) == []
+
+
+async def test_followers_hear_of_a_deletion_at_once_and_not_when_their_polls_end(lab: Lab) -> None:
+    await lab.create()
+    await fill(lab[1])
+    await asyncio.sleep(1.1)
+    loop = asyncio.get_running_loop()
+    begun_s = loop.time()
+    assert await delete(lab[1], 5) == DeletedRecords(ErrorCode.NONE, 5)
+    assert loop.time() - begun_s < 0.02
+
+
+async def test_a_deletion_that_is_answered_or_given_up_leaves_nothing_behind(lab: Lab) -> None:
+    await lab.create(replicas=[1, 2])
+    await fill(lab[1])
+    lab[2].is_reachable = False
+    await asyncio.sleep(1.1)
+    loop, replica = asyncio.get_running_loop(), lab[1].replica()
+    assert isinstance(loop, VirtualLoop)
+    waiting = lab.begin(delete(lab[1], 5, timeout_ms=20_000))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    with_it = loop.timers_count
+    waiting.cancel()
+    replica.deleted.reached(5, ErrorCode.NONE)  # In the same turn.
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert (loop.timers_count, len(replica.deleted)) == (with_it - 1, 0)
