@@ -29,7 +29,9 @@ def test_only_the_beginning_that_all_versions_share_is_read() -> None:
     assert subscribed_topics([newer]) == {"a"}
 
 
-@pytest.mark.parametrize("said", [b"", b"\x00", b"\x00\x00\x00\x00\x00\x09"])
+@pytest.mark.parametrize(
+    "said", [b"", b"\x00", b"\x00\x00\x00\x00\x00\x09", b"\x00\x00\x01\x00\x00\x00\xff\xff\xff\xff"]
+)
 def test_what_is_no_subscription_makes_the_topics_unknown(said: bytes) -> None:
     assert subscribed_topics([subscription("a"), said]) is None
 
