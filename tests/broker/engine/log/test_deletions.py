@@ -126,3 +126,28 @@ async def test_a_log_dir_that_fails_keeps_its_files(alone: Lab) -> None:
     alone[1].log_dirs[path].fail("test", OSError("broken"))
     await asyncio.sleep(61)
     assert len(dirs(alone[1])) == 1
+
+
+async def test_a_log_that_is_set_aside_counts_nowhere_and_was_never_cleaned(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    node, path = alone[1], alone[1].replica().log_dir
+    node.state.cleaner_offsets.put(path, ORDERS, 3)
+    assert node.state.log_dir_states.log_count(path) == 1
+    await alone.stop_replica(1, ORDERS, delete=True)
+    assert node.state.log_dir_states.log_count(path) == 0
+    assert node.state.cleaner_offsets.get(path, ORDERS) is None
+
+
+@pytest.mark.parametrize(("delay_ms", "takes_s"), [(0, 0.001), (1, 0.001), (5_000, 5)])
+async def test_what_is_to_be_removed_goes_when_its_delay_is_over_and_never_at_once(
+    alone: Lab, delay_ms: int, takes_s: float
+) -> None:
+    node = alone[1]
+    deletions = Deletions(node.engine.state, lambda _path, _tp: None)
+    removed: list[str] = []
+    queue = node.log_dirs[node.paths[0]].queue
+    deletions.schedule(queue, lambda: removed.append("now"), delay_ms)
+    await asyncio.sleep(takes_s - 0.0005)
+    assert (removed, len(deletions)) == ([], 1)
+    await asyncio.sleep(0.0007)
+    assert (removed, len(deletions)) == (["now"], 0)

@@ -69,3 +69,13 @@ async def test_log_starts_are_written_for_all_who_ask_when_a_mover_ends_meanwhil
     node.moves.stop()
     async with asyncio.timeout(30):
         assert await node.logs.write_log_starts(log_dir)
+
+
+async def test_who_waits_for_a_write_under_way_hears_of_a_log_dir_that_fails(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    writes, log_dir = writes_of(alone[1]), alone[1].replica().log.dir
+    alone[1].workers[log_dir.path].delay_s = 1
+    waiting = writes.ask(log_dir)
+    await asyncio.sleep(0.5)
+    log_dir.fail("test", OSError("broken"))
+    assert not await waiting

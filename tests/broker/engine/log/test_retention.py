@@ -176,3 +176,36 @@ async def test_removed_files_go_at_once_or_never_as_the_topic_says(
     await fill(alone[1])
     await asyncio.sleep(100)
     assert bool(files(alone[1], ".deleted")) is left
+
+
+async def test_a_look_removes_what_may_go_and_is_no_news_where_that_is_nothing(alone: Lab) -> None:
+    await alone.create(replicas=[1], segment_bytes=SMALL, retention_bytes="350")
+    await fill(alone[1], 5)
+    replica = alone[1].replica()
+    assert len(replica.log.files.segment_base_offsets) == 3
+    looked = alone[1].retention.look(replica)
+    assert looked is not None
+    assert await looked is None
+    alone[1].topic_configs["orders"]["retention.bytes"] = "200"
+    looked = alone[1].retention.look(replica)
+    assert looked is not None
+    retained = await looked
+    assert retained is not None
+    assert (retained.expired.total, retained.log_start_offset) == (1, 2)
+    await asyncio.sleep(0)
+    assert replica.partition.log_start_offset == 2
+
+
+async def test_a_log_dir_that_fails_while_its_logs_are_looked_at_removes_nothing(
+    alone: Lab,
+) -> None:
+    await alone.create(replicas=[1], segment_bytes=SMALL, retention_bytes="0")
+    await fill(alone[1])
+    replica = alone[1].replica()
+    alone[1].workers[replica.log_dir].delay_s = 1
+    alone[1].retention.check()
+    await asyncio.sleep(0.5)
+    replica.log.dir.fail("test", OSError("broken"))
+    await asyncio.sleep(5)
+    assert files(alone[1], ".deleted") == []
+    assert replica.partition.log_start_offset == 0

@@ -72,6 +72,18 @@ async def test_offsets_outside_the_log_give_nothing(alone: Lab) -> None:
     assert (await source.read(60)) == LogRead((), 0, 60)
 
 
+async def test_no_disk_is_asked_for_what_the_log_does_not_have(alone: Lab) -> None:
+    node = await filled(alone)
+    node.logs.raise_log_start(node.replica(), 5)
+    await asyncio.sleep(0.01)
+    queue = node.replica().log.queue
+    before = queue.jobs_count
+    source = source_of(node)
+    for offset in (4, 60, 61):
+        assert (await source.read(offset)).size_bytes == 0
+    assert queue.jobs_count == before
+
+
 async def test_records_deleted_while_it_looks_for_them_give_nothing(alone: Lab) -> None:
     node = await filled(alone)
     reading = alone.begin(source_of(node, read_bytes=1).read(5))
