@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from controller.channels import QUEUED_REQUESTS_MAX, Channels
+from controller.channels import QUEUED_REQUESTS_MAX, RETRY_MS, Channels
 from controller.core.events import RequestAnswered
 from protocol.errors import MalformedAnswer
 from protocol.messages.control import StopReplicaRequest, UpdateMetadataRequest
@@ -108,12 +108,15 @@ async def test_a_request_is_tried_until_it_is_answered(refusal: ConnectionError)
     client = FakeClient(refusals=2, refusal=refusal)
     client.may_answer.set()
     request = UpdateMetadataRequest()
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
     async with desk(client) as made:
         made.channels.open(1, 7, "host", 9092)
         made.channels.send(1, 1, request)
         await made.until(1)
 
     assert client.asked == [(request, 8)] * 3
+    assert loop.time() - began_s >= 2 * RETRY_MS / 1000
 
 
 async def test_a_closed_channel_answers_no_more_and_a_new_one_begins_empty() -> None:

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
@@ -249,6 +250,19 @@ async def test_a_compacted_journal_rebuilds_the_same_state_in_one_line(
     again = replay(content, PATH).state
     assert again.topics == cluster.state.topics
     assert again.next_producer_id == 77
+
+
+def test_a_file_that_takes_the_place_of_another_is_the_only_one_that_is_open(
+    tmp_path: Path,
+) -> None:
+    file = JournalFile(tmp_path)
+    file.open()
+    before = psutil.Process().num_fds()
+    for content in (b"one\n", b"two\n"):
+        file.replace(content)
+    assert psutil.Process().num_fds() == before
+    file.close()
+    assert file.path.read_bytes() == b"two\n"
 
 
 async def test_a_crash_while_compacting_leaves_the_old_or_the_new_journal(

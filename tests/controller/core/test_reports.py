@@ -11,6 +11,7 @@ from controller.core.reports import PRODUCER_IDS_GAP
 from controller.core.settings import Settings
 from protocol.errors import ErrorCode
 from protocol.ids import NO_LEADER
+from protocol.messages.control import LeaderAndIsrRequest
 from protocol.messages.journal import JournalReport, asks_for_replicas, put_report
 from protocol.messages.lifecycle import BrokerRegistrationRequest, Listener
 from protocol.messages.producer_ids import AllocateProducerIdsRequest
@@ -136,6 +137,27 @@ def test_a_broker_that_comes_late_is_learned_from_and_a_leader_that_is_live_stay
     assert after.leader_epoch == before.leader_epoch + 6
     assert cluster.state.controller_epoch == epoch + 5
     assert {1, 2} <= set(cluster.take())
+
+
+def test_who_is_live_and_registers_with_what_is_unknown_is_told_that_nobody_leads_it() -> None:
+    cluster = three_brokers()
+    cluster.take()
+    topic = reported("lost", led(3, (4, 9), (3,)))
+    topic.topic_id = bytes([7]) * 16
+    report = JournalReport(
+        journal_id=cluster.state.journal_id,
+        controller_epoch=cluster.state.controller_epoch + 4,
+        journal_number=9000,
+        topics=[topic],
+    )
+    request = registration(3, report)
+    request.incarnation_id = cluster.state.brokers[3].incarnation
+    cluster.ask(request, 4)
+
+    assert list(cluster.state.unknown_replicas) == [3]
+    (told,) = (each for each in cluster.take()[3] if isinstance(each, LeaderAndIsrRequest))
+    (state,) = told.topic_states[0].partition_states
+    assert (state.leader, state.leader_epoch) == (NO_LEADER, 5)
 
 
 def test_a_leader_that_comes_late_with_other_replicas_is_elected_once_it_is_live() -> None:

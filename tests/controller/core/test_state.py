@@ -37,6 +37,11 @@ def test_offline_replicas_are_dead_leaving_or_on_a_bad_log_dir_in_assignment_ord
     assert everything.online_replicas(T0) == ()
 
 
+def test_online_replicas_are_in_the_order_of_the_assignment() -> None:
+    assert state_of().online_replicas(T0) == (3, 1, 2)
+    assert state_of(BrokerFenced(1)).online_replicas(T0) == (3, 2)
+
+
 def test_a_leaving_broker_is_reachable_but_not_live() -> None:
     state = state_of(ShutdownBegun(2))
 
