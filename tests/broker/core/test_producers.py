@@ -140,6 +140,7 @@ def test_a_transaction_is_open_until_its_marker() -> None:
     assert states.expire(10 * DAY_MS, DAY_MS) == []
     ended = states.end_transaction(marker(), 53, timestamp=9)
     assert ended == EndedTransaction(7, 50, 53, 52, is_aborted=True)
+    states.truncate_from_end(53)
     assert states.first_open_offset == 52
     states.truncate_from_end(52)
     assert states.first_open_offset == -1

@@ -12,6 +12,7 @@ from broker.core.append import AppendLimits, PreparedAppend, RecordsRefused, pre
 from broker.core.producers import ProducerStates
 from broker.core.record_errors import (
     NAMED_MAX,
+    VIEWS_OF_A_STEP,
     RecordError,
     RecordsNamed,
     is_looked_at_before,
@@ -180,10 +181,11 @@ def test_many_records_that_are_cut_are_a_corrupt_message() -> None:
 
 
 def test_records_are_looked_at_before_where_they_are_many_or_nobody_knows() -> None:
-    few, many = [NewRecord(b"v")], [NewRecord(b"v")] * 1_001
+    few, many = [NewRecord(b"v")], [NewRecord(b"v")] * (VIEWS_OF_A_STEP + 1)
     packed = BatchOptions(compression=Compression.LZ4)
     keyed, plain = AppendLimits(requires_keys=True), AppendLimits()
     assert not is_looked_at_before(build_batch(few), keyed, 0)
+    assert not is_looked_at_before(build_batch(many[1:]), keyed, 0)
     assert is_looked_at_before(build_batch(many), keyed, 0)
     assert is_looked_at_before(build_batch(few, packed), keyed, 0)
     for batch in (build_batch(many), build_batch(few, packed)):

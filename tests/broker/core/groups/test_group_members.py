@@ -55,6 +55,13 @@ def commit_error(lab: Lab, committer: Committer) -> ErrorCode:
     return ErrorCode.NONE
 
 
+def test_what_no_group_takes_makes_none() -> None:
+    lab = Lab()
+    code = lab.refused("a", server_assignor="by hand")
+    assert code is ErrorCode.UNSUPPORTED_ASSIGNOR
+    assert lab.members.consumer.get(GROUP) is None
+
+
 def test_an_empty_classic_group_becomes_one_of_the_consumer_protocol() -> None:
     lab = Lab()
     join_classic(lab)
