@@ -150,7 +150,7 @@ def test_two_batches_are_refused() -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"records_count": 0},
+        {"records_count": 0, "last_offset_delta": -1},
         {"records_count": -1, "last_offset_delta": -2},
         {"records_count": 3},
         {"last_offset_delta": 0},

@@ -9,6 +9,7 @@ import pytest
 from broker.core.isr import IsrAnswer
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.partition import Partition
+from broker.core.producer_entry import ProducerEntry
 from broker.core.producers import ProducerStates
 from protocol.errors import ErrorCode
 from protocol.ids import BrokerId, TopicPartition
@@ -305,7 +306,7 @@ def test_truncating_takes_offsets_epochs_and_producers_back() -> None:
         log_end_offset=10,
         high_watermark=9,
         epochs=LeaderEpochs([(0, 0), (3, 6)]),
-        producers=ProducerStates(),
+        producers=ProducerStates([ProducerEntry(7, 3, 0, 0, 0, 1000, 0, -1)]),
     )
     assert follower.truncated(5)
     assert (follower.next_offset, follower.log_end_offset, follower.high_watermark) == (5, 5, 5)
@@ -313,6 +314,7 @@ def test_truncating_takes_offsets_epochs_and_producers_back() -> None:
     follower.log_start_offset = 4
     follower.truncated(2)
     assert follower.log_start_offset == 2
+    assert len(follower.producers.states) == 1
     follower.restarted_at(40)
     assert (follower.log_start_offset, follower.next_offset, follower.high_watermark) == (
         40,
@@ -320,6 +322,7 @@ def test_truncating_takes_offsets_epochs_and_producers_back() -> None:
         40,
     )
     assert follower.epochs.entries == []
+    assert len(follower.producers.states) == 0
 
 
 def test_loading_keeps_the_high_watermark_within_the_log() -> None:
