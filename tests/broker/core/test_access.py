@@ -52,7 +52,9 @@ def test_operations_are_those_of_the_client() -> None:
 
 
 def test_who_may_not_describe_the_cluster_is_told_no_operations_of_it() -> None:
-    assert access(allow(AclOperation.CREATE)).cluster_operations() == 0
+    told: list[str] = []
+    assert access(allow(AclOperation.CREATE), told=told).cluster_operations() == 0
+    assert told == []
     mine = access(allow(AclOperation.DESCRIBE))
     assert mine.cluster_operations() == 1 << AclOperation.DESCRIBE
 

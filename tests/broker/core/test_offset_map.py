@@ -39,6 +39,16 @@ def test_it_takes_no_more_memory_than_its_keys_can_need() -> None:
     assert OffsetMap(1 << 20, keys_max=10**9).size_bytes <= 1 << 20
 
 
+@pytest.mark.parametrize("slots", range(2, 9))
+def test_who_finds_the_end_taken_goes_on_at_the_begin_and_is_found_there(slots: int) -> None:
+    """All keys of a table that is full but for one slot: some belong behind its end."""
+    for first in range(0, 400, 10):
+        offsets = OffsetMap(slots * ENTRY_BYTES, keys_max=100, load_factor=1.0)
+        taken = [b"%d" % key for key in range(first, first + 10) if offsets.put(b"%d" % key, key)]
+        assert [offsets.get(key) for key in taken] == [int(key) for key in taken]
+        assert offsets.get(b"nobody's") == -1
+
+
 def test_the_smallest_map_takes_one_key() -> None:
     offsets = OffsetMap(0, keys_max=0)
     assert offsets.put(b"a", 5)

@@ -133,6 +133,18 @@ def test_what_groups_ask_for_is_divided_in_each_of_them() -> None:
         ] == [("g", [[index]]), ("h", [[index]])]
 
 
+def test_a_group_of_which_all_was_chosen_is_not_in_the_rest() -> None:
+    groups = [
+        OffsetFetchRequestGroup(
+            group_id=each, topics=[OffsetFetchRequestTopics(name=each, partition_indexes=[1])]
+        )
+        for each in "gh"
+    ]
+    request = OffsetFetchRequest(groups=groups)
+    chosen, rest = divide(request, lambda part: part.topic == "g", name_of)
+    assert (chosen.groups, rest.groups) == (groups[:1], groups[1:])
+
+
 def test_a_request_without_partitions_is_chosen_as_a_whole() -> None:
     request = HeartbeatRequest(group_id="g")
     assert divide(request, lambda _: False, name_of) == (request, None)

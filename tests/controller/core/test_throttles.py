@@ -328,3 +328,4 @@ def test_each_list_is_read_once_for_any_number_of_partitions() -> None:
     assert lists.partitions("t", LEADER_REPLICAS) == {"0"}
     assert lists.partitions("t", LEADER_REPLICAS) is lists.partitions("t", LEADER_REPLICAS)
     assert lists.entries("other", LEADER_REPLICAS) == {""}
+    assert lists.partitions("other", LEADER_REPLICAS) == frozenset()

@@ -93,6 +93,12 @@ def test_a_group_of_which_an_abort_left_nothing_is_here_until_it_is_looked_at():
     assert (list(offsets.group_ids()), offsets.is_here("g")) == ([], False)
 
 
+def test_a_group_that_has_offsets_is_noted_as_nothing_else():
+    offsets = with_offsets({TP: at(5)})
+    offsets.note_empty("g")
+    assert list(offsets.group_ids()) == ["g"]
+
+
 def test_a_group_that_commits_after_an_abort_is_listed_once():
     offsets = GroupOffsets()
     offsets.put("g", {TP: at(5)}, producer_id=9)
