@@ -166,6 +166,16 @@ async def test_records_of_an_epoch_that_cannot_be_theirs_are_refused_while_other
     assert lab[2].replica().partition.log_end_offset == 2
 
 
+async def test_a_gap_that_was_seen_stays_known_over_an_answer_without_records(lab: Lab) -> None:
+    log, replica = await followed(lab, count=1)
+    assert log.append(fetched(batch(3))) is None
+    assert log.append(fetched()) is None
+    written = log.append(fetched(batch(3)))
+    assert written is not None
+    await written
+    assert replica.partition.log_end_offset == 4
+
+
 async def test_an_empty_log_begins_anew_at_the_batch_that_its_start_lies_in(lab: Lab) -> None:
     log, replica = await followed(lab)
     await lab[2].logs.restart_at(replica, 2)

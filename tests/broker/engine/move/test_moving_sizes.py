@@ -15,8 +15,10 @@ from broker.core.future_log import MoveState
 from broker.core.replication_quota import ReplicationQuota
 from broker.engine.future import FutureReplica
 from broker.engine.move.moving import MovingLog
+from broker.storage.checkpoints import parse_offsets
 from protocol.ids import ZERO_UUID
 from tests.broker.engine.lab import Lab
+from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.moved import SMALL, copied, held, let_go, until_moved
 from tests.broker.engine.node import Node
 
@@ -139,3 +141,25 @@ async def test_a_swap_that_cannot_close_its_gap_goes_on_copying() -> None:
         assert future.move.state is MoveState.COPYING
         assert node.replica().log.swapping.ended is None
         node.replica().partition.next_offset -= 1
+
+
+async def test_a_cut_of_what_was_durable_is_written_down_before_the_copy_goes_on(
+    alone: Lab,
+) -> None:
+    node, future, one = await one_step(alone)
+    await one.copy()
+    assert future.log is not None
+    await one._sync()
+    await one._cut(5)
+    disk = node.memory[node.paths[1]]
+    assert parse_offsets(disk.read_file("recovery-point-offset-checkpoint")) == {ORDERS: 5}
+
+
+async def test_a_swap_writes_no_log_start_where_there_is_none(alone: Lab) -> None:
+    node, _, one = await one_step(alone)
+    await one.copy()
+    changed: list[str] = []
+    node.memory[node.paths[1]].before_change = lambda what, name: changed.append(f"{what} {name}")
+    await one.swap()
+    promoted = next(n for n, name in enumerate(changed) if name.startswith("rename orders-0."))
+    assert not any("log-start-offset-checkpoint" in name for name in changed[:promoted])
