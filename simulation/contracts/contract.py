@@ -30,6 +30,8 @@ ROOMS: Final = (f"{broker.__name__}.", f"{controller.__name__}.")
 _TOLD_MAX: Final = 3
 """Of one contract in one run: what is broken once is broken at every call."""
 
+_HOLDS: Final = "nothing is broken"
+
 Broken: TypeAlias = "str | None"
 """What was promised and does not hold, with the values; None: all holds."""
 # Any: what a rule takes and returns is its own; a contract names the types it knows.
@@ -110,6 +112,31 @@ def invariant(owner: type, *methods: str) -> Callable[[Invariant], tuple[Contrac
     return contracts
 
 
+# Any: a promise, or what its rule returned.
+_Asking: TypeAlias = Generator["str | None", Any, None]
+
+
+def _asked() -> Generator[str | None, Any, None]:
+    """Ask one promise after the other: ``send`` it to begin, then what the rule returned.
+
+    Gives None while the promise waits for that, ``_HOLDS`` or what is broken when it is over. A
+    generator that ends on its own raises StopIteration, which costs more than most promises do;
+    one that another delegates to does not.
+    """
+    over = None
+    while True:
+        promise: Generator[None, Any, Broken] = yield over
+        over = yield from promise
+        if over is None:
+            over = _HOLDS
+
+
+def _new_asking() -> _Asking:
+    asking = _asked()
+    next(asking)
+    return asking
+
+
 class Contracts:
     """Puts contracts around their rules while it is entered, and gathers what is broken."""
 
@@ -122,7 +149,7 @@ class Contracts:
         on_broken: Callable[[], None] = lambda: None,
     ) -> None:
         self.found: list[Violation] = []
-        self.met: Counter[str] = Counter()
+        self.met: dict[str, int] = {}
         """Name of a contract -> how many calls of its rule it has looked at."""
         self._contracts = contracts
         self._now_us = now_us
@@ -130,6 +157,8 @@ class Contracts:
         self._on_broken = on_broken
         self._told: Counter[str] = Counter()
         self._undone = ExitStack()
+        self._idle: list[_Asking] = []
+        """Who asks nothing now: rules call rules, so several ask at a time."""
 
     def __enter__(self) -> Contracts:
         functions: dict[int, Callable[..., Any]] = {}
@@ -174,7 +203,10 @@ class Contracts:
 
         By its own name, or in a table of rules, such as that of what answers which request.
         """
+        rules = frozenset(watched)
         for table in tables_of(self._rooms):
+            if rules.isdisjoint(map(id, table.values())):
+                continue  # As nearly all of a thousand tables.
             for name, value in list(table.items()):
                 if id(value) in watched:
                     table[name] = watched[id(value)]
@@ -183,20 +215,21 @@ class Contracts:
     def _watched(self, contract: Contract, rule: Callable[..., T]) -> Callable[..., T]:
         if inspect.iscoroutinefunction(rule):
             return cast("Callable[..., T]", self._awaited(contract, rule))
-        name = contract.name
+        name, promised, met = contract.name, contract.promise, self.met
+        met.setdefault(name, 0)
 
         @wraps(rule)
         def watched(*args: Any, **kwargs: Any) -> T:  # the rule's own
-            self.met[name] += 1
-            promise = contract.promise(*args, **kwargs)
-            if not self._begins(contract, promise):
+            met[name] += 1
+            asking = self._begins(contract, promised(*args, **kwargs))
+            if asking is None:
                 return rule(*args, **kwargs)
             try:
                 result = rule(*args, **kwargs)
             except Exception as error:
-                self._ends(contract, promise.throw, error)
+                self._ends(contract, asking, asking.throw, error)
                 raise
-            self._ends(contract, promise.send, result)
+            self._ends(contract, asking, asking.send, result)
             return result
 
         return watched
@@ -205,55 +238,60 @@ class Contracts:
         self, contract: Contract, rule: Callable[..., Awaitable[T]]
     ) -> Callable[..., Awaitable[T]]:
         """Look at a rule that waits: before it begins, and when it is over."""
-        name = contract.name
+        name, promised, met = contract.name, contract.promise, self.met
+        met.setdefault(name, 0)
 
         @wraps(rule)
         async def watched(*args: Any, **kwargs: Any) -> T:  # the rule's own
-            self.met[name] += 1
-            promise = contract.promise(*args, **kwargs)
-            if not self._begins(contract, promise):
+            met[name] += 1
+            asking = self._begins(contract, promised(*args, **kwargs))
+            if asking is None:
                 return await rule(*args, **kwargs)
             try:
                 result = await rule(*args, **kwargs)
             except Exception as error:
-                self._ends(contract, promise.throw, error)
+                self._ends(contract, asking, asking.throw, error)
                 raise
-            self._ends(contract, promise.send, result)
+            self._ends(contract, asking, asking.send, result)
             return result
 
         return watched
 
-    def _begins(self, contract: Contract, promise: Generator[None, Any, Broken]) -> bool:
-        """Have it keep what it needs; False: it has nothing to say of this call."""
+    def _begins(self, contract: Contract, promise: Generator[None, Any, Broken]) -> _Asking | None:
+        """Have it keep what it needs; None: it has nothing to say of this call."""
+        idle = self._idle
+        asking = idle.pop() if idle else _new_asking()
         try:
-            next(promise)
-        except StopIteration as end:
-            self._tell(contract, end.value)
-            return False
+            over = asking.send(promise)
         except Exception as error:  # noqa: BLE001 - a wrong state may raise anything
             self._tell(contract, f"it cannot be asked before: {error!r}")
-            return False
-        return True
+            return None
+        if over is None:
+            return asking
+        idle.append(asking)
+        if over is not _HOLDS:
+            self._tell(contract, over)
+        return None
 
     # Any: what the rule returned or raised.
-    def _ends(self, contract: Contract, go_on: Callable[[Any], None], came: Any) -> None:
+    def _ends(
+        self, contract: Contract, asking: _Asking, go_on: Callable[[Any], str | None], came: Any
+    ) -> None:
         try:
-            go_on(came)
-        except StopIteration as end:
-            if end.value is not None:
-                self._tell(contract, end.value)
+            over = go_on(came)
         except Exception as error:  # noqa: BLE001 - a wrong result may raise anything
             if error is not came:
                 self._tell(contract, f"it cannot be asked after: {error!r}")
         else:
-            raise AssertionError(f"the contract of {contract.name} yields twice")
+            assert over is not None, f"the contract of {contract.name} yields twice"
+            self._idle.append(asking)
+            if over is not _HOLDS:
+                self._tell(contract, over)
         finally:
             # The traceback of what was raised has this frame: with its names, a circle.
             del go_on, came
 
-    def _tell(self, contract: Contract, broken: Broken) -> None:
-        if broken is None:
-            return
+    def _tell(self, contract: Contract, broken: str) -> None:
         self._told[contract.name] += 1
         if not self.found:
             self._on_broken()
