@@ -47,6 +47,11 @@ _LOST: Final = frozenset(
 )
 
 
+# Any: a partition to fetch.
+def _key_of(part: Any) -> SessionKey:
+    return session_key(part.tp, part.topic_id)
+
+
 @of_method(FetchSessions, "open")
 def open_session(
     sessions: Sessions,
@@ -61,13 +66,13 @@ def open_session(
     One without a session reads what it names.
     """
     is_full = head.session_epoch in {0, -1}
-    named = [session_key(part.tp, part.topic_id) for part in parts]
+    named = list(map(_key_of, parts))
     dropped = list(forgotten)
     try:
         context = yield
     except KafkaError as error:
         return f"a full fetch is refused: {error}" if is_full else None
-    keys = [session_key(part.tp, part.topic_id) for part in context.parts]
+    keys = list(map(_key_of, context.parts))
     if is_full:
         return None if keys == named and not context.is_incremental else f"{named}: {keys}"
     if len(set(keys)) != len(keys) or set(dropped) & set(keys):

@@ -5,8 +5,9 @@ Source: ZkMetadataCache.scala, KIP-112 (offline replicas).
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator
-from typing import Final
+from collections.abc import Container, Generator, Iterator
+from itertools import chain
+from typing import Final, TypeAlias
 
 from broker.core.metadata_answer import MetadataAnswers
 from broker.core.metadata_image import MetadataChange, MetadataImage, PartitionImage, TopicImage
@@ -40,12 +41,12 @@ def _told(state: UpdateMetadataPartitionState) -> PartitionImage:
     )
 
 
-def _known(image: MetadataImage) -> dict[TopicPartition, PartitionImage]:
-    return {
-        TopicPartition(topic.name, index): partition
-        for topic in image.topics()
-        for index, partition in topic.partitions.items()
-    }
+_Known: TypeAlias = dict[str, dict[int, PartitionImage]]
+"""Topic -> partition -> what is known of it; no topic without any."""
+
+
+def _known(image: MetadataImage) -> _Known:
+    return {topic.name: dict(topic.partitions) for topic in image.topics() if topic.partitions}
 
 
 @of_method(MetadataImage, "update")
@@ -55,19 +56,19 @@ def update(
     """What is told is known, the rest stays; one of everything leaves nothing that it lacks."""
     before, generation = _known(image), image.generation
     change = yield
-    told = {
-        TopicPartition(topic.topic_name, state.partition_index): _told(state)
-        for topic in request.topic_states
-        for state in topic.partition_states
-    }
-    gone = [tp for tp, partition in told.items() if partition.leader == _DELETED]
-    if request.type == FULL_METADATA:
-        gone += [tp for tp in before if tp not in told]
-    wanted = {tp: one for tp, one in {**before, **told}.items() if tp not in gone}
-    known = _known(image)
+    told: _Known = {}
+    for topic in request.topic_states:
+        for state in topic.partition_states:
+            told.setdefault(topic.topic_name, {})[state.partition_index] = _told(state)
+    is_all = request.type == FULL_METADATA
+    gone = [tp for tp, one in _each(told) if one.leader == _DELETED]
+    if is_all:
+        gone += [tp for tp, _ in _each(before) if tp.partition not in told.get(tp.topic, ())]
+    known, wanted = _known(image), _with({} if is_all else before, told)
     if known != wanted:
-        wrong = [tp for tp in {**known, **wanted} if known.get(tp) != wanted.get(tp)]
-        return f"{wrong[0]} is known as {known.get(wrong[0])}, told is {wanted.get(wrong[0])}"
+        found, due = dict(_each(known)), dict(_each(wanted))
+        wrong = [tp for tp in {**found, **due} if found.get(tp) != due.get(tp)]
+        return f"{wrong[0]} is known as {found.get(wrong[0])}, told is {due.get(wrong[0])}"
     if sorted(change.deleted) != sorted(gone):
         return f"{change.deleted} are called deleted, {gone} are"
     alive = sorted(row.id for row in request.live_brokers)
@@ -77,8 +78,26 @@ def update(
     return _names_and_generations(image, request, generation)
 
 
-def _named(known: dict[TopicPartition, PartitionImage]) -> list[int]:
-    return list(dict.fromkeys(replica for one in known.values() for replica in one.replicas))
+def _each(known: _Known) -> Iterator[tuple[TopicPartition, PartitionImage]]:
+    for name, partitions in known.items():
+        for index, one in partitions.items():
+            yield TopicPartition(name, index), one
+
+
+def _with(before: _Known, told: _Known) -> _Known:
+    """Return what is to be known when this was told."""
+    wanted = dict(before)
+    for name, partitions in told.items():
+        all_of_it = {**wanted.pop(name, {}), **partitions}
+        left = {index: one for index, one in all_of_it.items() if one.leader != _DELETED}
+        if left:
+            wanted[name] = left
+    return wanted
+
+
+def _named(known: _Known) -> list[int]:
+    found = (one.replicas for partitions in known.values() for one in partitions.values())
+    return list(dict.fromkeys(chain.from_iterable(found)))
 
 
 def _names_and_generations(

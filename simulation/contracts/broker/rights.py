@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping
 from copy import copy
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 from weakref import WeakKeyDictionary
 
@@ -137,7 +138,7 @@ def codes_in(
 ) -> Iterator[_ToldCode]:
     """Give every code below a row, under the nearest name above it."""
     about = _named(row, key_kind, metadata) or about
-    for name in _field_names(row):
+    for name in _telling_fields(cast("type[Any]", type(row))):
         value = getattr(row, name)
         if name in _ROW_CODES:
             yield _ToldCode(*about, value)
@@ -145,6 +146,14 @@ def codes_in(
             for below in cast("list[Any]", value):
                 if is_dataclass(below):
                     yield from codes_in(below, key_kind, metadata, about)
+
+
+@cache
+def _telling_fields(kind: type[Any]) -> tuple[str, ...]:
+    """Return the fields of a row that are codes, or lists of something: few of all."""
+    return tuple(
+        each.name for each in fields(kind) if each.name in _ROW_CODES or "[" in str(each.type)
+    )
 
 
 # Any: a row of whatever message.
@@ -156,8 +165,8 @@ def _field_names(row: Any) -> tuple[str, ...]:
 
 
 def _named(row: Any, key_kind: Kind, metadata: MetadataImage) -> _About | None:
-    for field, kind in _NAMES.items():
-        name = getattr(row, field, None)
+    for field, kind in _naming_fields(cast("type[Any]", type(row))):
+        name = getattr(row, field)
         if name:
             return kind, name
     if hasattr(row, "resource_name"):
@@ -165,6 +174,12 @@ def _named(row: Any, key_kind: Kind, metadata: MetadataImage) -> _About | None:
     if hasattr(row, "key"):
         return key_kind, row.key
     return _by_id(row, metadata)
+
+
+@cache
+def _naming_fields(kind: type[Any]) -> tuple[tuple[str, Kind], ...]:
+    names = [each.name for each in fields(kind)]
+    return tuple(each for each in _NAMES.items() if each[0] in names)
 
 
 def _by_id(row: Any, metadata: MetadataImage) -> _About | None:

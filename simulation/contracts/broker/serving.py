@@ -33,7 +33,7 @@ _ANY_REPLICA_SINCE: Final = 11
 
 def _refusal(reading: Reading, replica: Replica, part: FetchPart) -> ErrorCode:
     """Return why this replica is not the one that is meant."""
-    if part.topic_id not in {ZERO_UUID, replica.topic_id}:
+    if part.topic_id not in (replica.topic_id, ZERO_UUID):
         return ErrorCode.INCONSISTENT_TOPIC_ID
     epoch, leader_only = part.current_leader_epoch, reading.params.leader_only
     return refusal(replica.partition, epoch, leader_only=leader_only)
@@ -48,10 +48,9 @@ def look(
     What is refused is answered at once.
     """
     part = reading.parts[index]
-    replica = fetches._state.hosted.online_replica(part.tp)  # noqa: SLF001 -- nothing public has it
-    wanted = fetches._state.absence(part.tp)  # noqa: SLF001 -- as above
-    if replica is not None:
-        wanted = _refusal(reading, replica, part)
+    state = fetches._state  # noqa: SLF001 -- nothing public has it
+    replica = state.hosted.online_replica(part.tp)
+    wanted = state.absence(part.tp) if replica is None else _refusal(reading, replica, part)
     result = yield
     if result.error_code is not ErrorCode.NONE and not reading.has_news:
         return f"{result.error_code.name} for {part.tp} waits"
@@ -72,7 +71,7 @@ def _misread(reading: Reading, replica: Replica, part: FetchPart, result: FetchR
     if told != stands:
         return f"{part.tp} stands at {stands}, told is {told}"
     is_sent_on = result.diverging_epoch is not None or result.preferred_read_replica >= 0
-    is_within = partition.log_start_offset <= part.fetch_offset <= partition.log_end_offset
+    is_within = start <= part.fetch_offset <= partition.log_end_offset
     if not is_within and not is_sent_on:
         return f"{part.tp} is read from {part.fetch_offset}: {stands}"
     if is_sent_on and (result.records_size_bytes or not reading.has_news):

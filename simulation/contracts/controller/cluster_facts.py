@@ -6,12 +6,13 @@ the rules under contract have their own words for them.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from enum import Enum, auto
-from typing import Any, Final, TypeAlias, cast
+from operator import attrgetter, is_
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
-from controller.core.state import ClusterState, Partition, Topic
+from controller.core.state import Broker, ClusterState, Partition, Topic
 from protocol.ids import TopicPartition
 from simulation.contracts.contract import Broken
 
@@ -28,7 +29,11 @@ class Missing(Enum):
 GONE: Final = Missing.GONE
 Placed: TypeAlias = list[tuple[str, bytes, tuple[Partition, ...]]]
 """Topic: its name, its id, its partitions."""
+_FIXED: Final = frozenset({type(None), int, float, str, bytes, Broker})
+"""Types of most of what there is; other values may change, or be looked at once more."""
 _FIELDS: Final = tuple(each.name for each in fields(ClusterState) if each.compare)
+_BUT_TOPICS: Final = attrgetter(*(each for each in _FIELDS if each != "topics"))
+_TOPIC: Final = attrgetter(*(each.name for each in fields(Topic)))
 
 
 def facts_of(state: ClusterState) -> Facts:
@@ -71,16 +76,54 @@ def changes(before: Facts, after: Facts) -> Facts:
 
 def gone(state: ClusterState, *path: object) -> Facts:
     """Return that nothing is below a path any more, for all that there is now."""
-    below = len(path)
-    return {each: GONE for each in facts_of(state) if each[:below] == path}
+    below, (field, *_) = len(path), path
+    found: Facts = {}
+    _note(found, (field,), getattr(state, str(field)))
+    return {each: GONE for each in found if each[:below] == path}
 
 
 def exactly(state: ClusterState, wanted: Mapping[Path, object]) -> Generator[None, None, Broken]:
     """Say what else changed meanwhile than what is wanted, or did not change."""
-    before = facts_of(state)
+    before = {path: _copied(each) for path, each in _parts_of(state)}
     yield
-    expected = {path: value for path, value in wanted.items() if before.get(path, GONE) != value}
-    return differs(changes(before, facts_of(state)), expected)
+    after = dict(_parts_of(state))
+    # Of nearly all parts a look at the whole says that they stayed.
+    touched = dict.fromkeys(_part(path) for path in wanted)
+    touched.update((path, None) for path in after if _is_other(before, after, path))
+    touched.update((path, None) for path in before if path not in after)
+    was = _facts_in(before, touched)
+    expected = {path: value for path, value in wanted.items() if was.get(path, GONE) != value}
+    return differs(changes(was, _facts_in(after, touched)), expected)
+
+
+def _parts_of(state: ClusterState) -> Iterator[tuple[Path, object]]:
+    """Give each entry of a table, and what is no table, by the beginning of its facts' paths."""
+    for name in _FIELDS:
+        value = getattr(state, name)
+        if isinstance(value, dict):
+            for key, each in cast("dict[object, object]", value).items():
+                yield (name, key), each
+        else:
+            yield (name,), value
+
+
+def _part(path: Path) -> Path:
+    """Return to which part a fact belongs."""
+    return path[:2]
+
+
+def _is_other(before: Facts, after: Facts, path: Path) -> bool:
+    was, now = before.get(path, GONE), after[path]
+    return was is not now and was != now
+
+
+def _facts_in(parts: Facts, paths: Iterable[Path]) -> Facts:
+    """Return all facts of some of the parts."""
+    found: Facts = {}
+    for path in paths:
+        if path in parts:
+            _note(found, path, parts[path])
+    return found
 
 
 def differs(found: Facts, expected: Facts) -> Broken:
@@ -109,9 +152,14 @@ def live(state: ClusterState) -> list[int]:
 
 def working(state: ClusterState, tp: TopicPartition) -> list[int]:
     """Return who has a replica that can lead, the preferred one first."""
-    partition, able = state.topics[tp.topic].partitions[tp.partition], live(state)
-    broken = [each for each, offline in state.offline.items() if tp in offline]
-    return [each for each in partition.replicas if each in able and each not in broken]
+    replicas = state.topics[tp.topic].partitions[tp.partition].replicas
+    offline = state.offline
+    able = [each for each in replicas if each not in offline or tp not in offline[each]]
+    return [each for each in able if _is_live(state.brokers.get(each))]
+
+
+def _is_live(broker: Broker | None) -> bool:
+    return broker is not None and not (broker.is_fenced or broker.is_shutting_down)
 
 
 def partitions(state: ClusterState) -> Iterator[tuple[TopicPartition, Partition, Topic]]:
@@ -126,13 +174,30 @@ def placed_in(state: ClusterState) -> Placed:
     return [(name, topic.topic_id, tuple(topic.partitions)) for name, topic in state.topics.items()]
 
 
-def partitions_of(placed: Placed) -> dict[TopicPartition, tuple[bytes, Partition]]:
-    """Return what was kept by partition, with the id of its topic."""
-    return {
-        TopicPartition(name, number): (topic_id, one)
-        for name, topic_id, partitions in placed
-        for number, one in enumerate(partitions)
-    }
+class Replaced(NamedTuple):
+    """A partition that is another object than it was."""
+
+    tp: TopicPartition
+    topic: Topic
+    new: Partition
+    old: Partition | None
+    """None: there was none of this name."""
+    old_topic_id: bytes | None
+
+
+def replaced_since(placed: Placed, state: ClusterState) -> Iterator[Replaced]:
+    """Give the partitions that are not as they were kept: few, or none."""
+    before = {name: (topic_id, old) for name, topic_id, old in placed}
+    for name, topic in state.topics.items():
+        topic_id, old = before.get(name, (None, ()))
+        count = len(old)
+        if count == len(topic.partitions) and all(map(is_, old, topic.partitions)):
+            continue
+        for number, one in enumerate(topic.partitions):
+            was = old[number] if number < count else None
+            if was is not one:
+                tp = TopicPartition(name, number)
+                yield Replaced(tp, topic, one, was, None if was is None else topic_id)
 
 
 def copy_of(state: ClusterState) -> ClusterState:
@@ -143,13 +208,23 @@ def copy_of(state: ClusterState) -> ClusterState:
 
 
 def _copied(value: object) -> object:
+    if type(value) in _FIXED:
+        return value
     if isinstance(value, Topic):
         return replace(value, configs=dict(value.configs), partitions=list(value.partitions))
     if isinstance(value, dict):
         table = cast("dict[object, object]", value)
-        return {key: _copied(each) for key, each in table.items()}
+        return {k: each if type(each) in _FIXED else _copied(each) for k, each in table.items()}
     assert not isinstance(value, list | set), f"{value} can change"
     return value
+
+
+def is_same(one: ClusterState, other: ClusterState) -> bool:
+    """Tell whether two states say the same; at little cost where they do, as most often."""
+    if _BUT_TOPICS(one) != _BUT_TOPICS(other):
+        return False
+    topics = list(map(_TOPIC, one.topics.values()))
+    return topics == list(map(_TOPIC, other.topics.values())) or one == other
 
 
 def leaves(topic: Topic, state: ClusterState) -> bool:

@@ -24,10 +24,11 @@ from simulation.contracts.controller.cluster_facts import (
     changes,
     copy_of,
     facts_of,
+    is_same,
     leaves,
     partitions,
-    partitions_of,
     placed_in,
+    replaced_since,
     working,
 )
 from simulation.contracts.controller.decided import once_decided
@@ -45,7 +46,7 @@ def _effects(decision: Decision) -> list[Effect]:
 def recorded(machine: Machine, _: Event, _now_ms: int) -> Told:
     """What is decided is what is recorded: a replay of the journal leads to the same cluster."""
     replayed = _replayed.get(machine)
-    if replayed is None or replayed != machine.state:
+    if replayed is None or not is_same(replayed, machine.state):
         replayed = copy_of(machine.state)
     number = machine.state.journal_number
     decision = yield
@@ -56,7 +57,7 @@ def recorded(machine: Machine, _: Event, _now_ms: int) -> Told:
         return f"decision {wanted} is {decision.journal_number}, {machine.state.journal_number}"
     replayed.journal_number = machine.state.journal_number
     _replayed[machine] = replayed
-    if replayed == machine.state:
+    if is_same(replayed, machine.state):
         if decision.records:
             # What is the same object needs no comparison the next time.
             _replayed[machine] = copy_of(machine.state)
@@ -145,10 +146,8 @@ def epochs_rise(machine: Machine, _: Event, _now_ms: int) -> Told:
         or state.next_producer_id < next_producer_id
     ):
         return f"controller {controller_epoch}, brokers {next_broker_epoch}, {next_producer_id}"
-    before = partitions_of(placed)
-    for tp, after, topic in partitions(state):
-        topic_id, old = before.get(tp, (None, after))
-        if old is not after and topic_id == topic.topic_id:
+    for tp, topic, after, old, topic_id in replaced_since(placed, state):
+        if old is not None and topic_id == topic.topic_id:
             broken = _steps_back(old, after, state)
             if broken is not None:
                 return f"{tp}: {old} becomes {after}: {broken}"

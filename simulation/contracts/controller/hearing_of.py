@@ -18,9 +18,8 @@ from simulation.contracts.contract import Broken, of_method
 from simulation.contracts.controller.cluster_facts import (
     alive,
     live,
-    partitions,
-    partitions_of,
     placed_in,
+    replaced_since,
 )
 
 
@@ -35,19 +34,18 @@ def everyone_is_told(machine: Machine, _: Event, _now_ms: int) -> Generator[None
     told = _last_told(decision)
     able = alive(state)
     for (broker_id, tp, kind), each in told.items():
+        if kind != "LeaderAndIsrRequest":
+            continue
         one = state.find(tp)
         is_stray = one is not None and broker_id not in one.replicas
-        is_stopped = (broker_id, tp, "StopReplicaRequest") in told
-        if kind != "LeaderAndIsrRequest" or not is_stray or is_stopped:
+        if not is_stray or (broker_id, tp, "StopReplicaRequest") in told:
             continue
         # What a journal lost ends so, and may be made anew in the same event.
         is_left_alone = each.leader == NO_LEADER and list(each.replicas) == [broker_id]
         if not is_left_alone:
             return f"broker {broker_id} is told to be a replica of {tp}: {one}"
-    before = partitions_of(placed)
-    for tp, one, topic in partitions(state):
-        old = before[tp][1] if tp in before else None
-        if old is one or topic.is_deleting:
+    for tp, topic, one, old, _id in replaced_since(placed, state):
+        if topic.is_deleting:
             continue
         broken = _unheard(state, tp, old, one, told, able)
         if broken is not None:
@@ -68,10 +66,11 @@ def _last_told(decision: Decision) -> _Told:
         if isinstance(effect, DisconnectBroker):
             told = {key: each for key, each in told.items() if key[0] != effect.broker_id}
         elif isinstance(effect, Send):
+            broker_id, kind = effect.broker_id, type(effect.request).__name__
             for topic in effect.request.topic_states:
                 for each in topic.partition_states:
                     tp = TopicPartition(topic.topic_name, each.partition_index)
-                    told[effect.broker_id, tp, type(effect.request).__name__] = each
+                    told[broker_id, tp, kind] = each
     return told
 
 

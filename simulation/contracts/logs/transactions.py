@@ -39,12 +39,14 @@ def _reopened(producers: ReplicaProducers) -> list[int]:
 def stable_offset(producers: ReplicaProducers, high_watermark: int, log_start_offset: int) -> int:
     """Return where readers of committed records end."""
     begun = _ended(producers, high_watermark) + _open_since(producers)
-    return _first_of(begun, high_watermark, log_start_offset)
+    return _first_of(begun, high_watermark, log_start_offset) if begun else high_watermark
 
 
 def _ended(producers: ReplicaProducers, high_watermark: int) -> list[int]:
     """Return where transactions begin whose markers are not committed."""
     waiting = _waiting(producers.ended)
+    if not waiting:
+        return []
     return [one.first_offset for one in waiting if one.last_offset >= high_watermark]
 
 

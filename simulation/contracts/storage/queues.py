@@ -17,7 +17,7 @@ from simulation.contracts.contract import Broken, of_method
 
 
 def _left_waiting(queue: DiskQueue, futures: Iterable[asyncio.Future[Any]]) -> Broken:
-    count = sum(not future.done() for future in futures)
+    count = len([future for future in futures if not future.done()])
     return f"{count} wait for {queue.path} for ever: {queue.failure}" if count else None
 
 
@@ -29,7 +29,7 @@ def on_done(queue: DiskQueue, results: list[object]) -> Generator[None, None, Br
     yield
     if is_over:
         return None
-    return _left_waiting(queue, (each for _, futures, _ in running for each in futures))
+    return _left_waiting(queue, [each for _, futures, _ in running for each in futures])
 
 
 @of_method(DiskQueue, "fail")

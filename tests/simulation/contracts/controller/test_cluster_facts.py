@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from dataclasses import replace
 
 import pytest
 
 from controller.core.records import BrokerFenced, LogDirsFailed, ReplicasProbed, ShutdownBegun
+from controller.core.state import ClusterState
 from simulation.contracts.controller.cluster_facts import (
     GONE,
     alive,
@@ -19,8 +21,8 @@ from simulation.contracts.controller.cluster_facts import (
     leaves,
     live,
     partitions,
-    partitions_of,
     placed_in,
+    replaced_since,
     working,
 )
 from tests.controller.core.cluster import log_dir, tp
@@ -98,7 +100,13 @@ def test_a_copy_has_what_never_changes_and_no_table_in_common() -> None:
 def test_what_was_placed_is_kept_whatever_comes() -> None:
     state = led([1, 2]).state
     topic, one = state.topics["t"], state.partition(tp("t-0"))
-    placed = placed_in(state)
+    placed, nothing = placed_in(state), placed_in(ClusterState())
+    assert list(replaced_since(placed, state)) == []
+    assert list(replaced_since(nothing, state)) == [(tp("t-0"), topic, one, None, None)]
+    topic.partitions.append(one)
+    assert list(replaced_since(placed, state)) == [(tp("t-1"), topic, one, None, None)]
+    other = topic.partitions[0] = replace(one)
+    topic.partitions.pop()
+    assert list(replaced_since(placed, state)) == [(tp("t-0"), topic, other, one, topic.topic_id)]
     topic.partitions.clear()
-    assert partitions_of(placed) == {tp("t-0"): (topic.topic_id, one)}
-    assert partitions_of(placed_in(state)) == {}
+    assert list(replaced_since(placed, state)) == []
