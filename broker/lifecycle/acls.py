@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from typing import Final
 
@@ -35,6 +36,16 @@ class Acls(FetchedConfigs):
         super().__init__("ACLs")
         self._link = link
         self.authorizer = authorizer
+        self._answered = asyncio.Event()
+
+    async def until_answered(self) -> None:
+        """Wait until the controller has answered once; ``run`` asks it again meanwhile.
+
+        An authorizer without ACLs refuses the controller, too, which gives an order that was
+        refused no second time. Source: StandardAuthorizer.start, for which KRaft's listeners wait.
+        """
+        if self.authorizer is not None:
+            await self._answered.wait()
 
     async def _fetch(self) -> None:
         if self.authorizer is None:
@@ -42,6 +53,7 @@ class Acls(FetchedConfigs):
         response: DescribeAclsResponse = await self._link.request(
             EVERY_ACL, DESCRIBE_ACLS_VERSION, timeout_ms=REFRESH_TIMEOUT_MS
         )
+        self._answered.set()
         if response.error_code != ErrorCode.NONE:
             logger.error("the controller does not tell its ACLs: %s", response.error_message)
             return

@@ -97,9 +97,13 @@ class ConfigNews:
             await self._topic_configs.refresh(changed)
 
     async def registered(self) -> None:
-        """Have all but what topics are configured to, before this broker is unfenced."""
+        """Have all but what topics are configured to, before this broker is unfenced.
+
+        Without the others it goes on, with what its file says; without ACLs it could not.
+        """
         for cache in self._by_row.values():
             await cache.refresh()
+        await self.acls.until_answered()
 
     def everything(self) -> None:
         """Ask for everything again, in the background."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from broker.lifecycle.acls import Acls, make_authorizer
 from broker.lifecycle.controller_link import ControllerLink
 from protocol.acls.authorizer import Authorizer
@@ -46,10 +48,25 @@ async def test_a_controller_that_does_not_tell_leaves_what_was_known(
     assert authorizer.is_allowed(*ASKED)
 
 
+async def test_who_registers_waits_until_the_controller_has_told_its_acls(
+    controller: FakeController, link: ControllerLink
+):
+    """A broker that knew none refused the controller's orders for good (seed 1010026)."""
+    acls = Acls(link, Authorizer())
+    async with asyncio.TaskGroup() as group:
+        waiting = group.create_task(acls.until_answered())
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        await acls.refresh()
+    await acls.until_answered()
+
+
 async def test_without_an_authorizer_nothing_is_asked(
     controller: FakeController, link: ControllerLink
 ):
-    await Acls(link, make_authorizer(broker_config({}))).refresh()
+    acls = Acls(link, make_authorizer(broker_config({})))
+    await acls.refresh()
+    await acls.until_answered()
     assert controller.of(DescribeAclsRequest) == []
 
 
