@@ -86,7 +86,7 @@ def test_members_of_the_new_protocol_commit_with_versions_that_know_it() -> None
 
 def test_offsets_are_fetched_by_members_in_their_epoch_and_by_who_says_nothing() -> None:
     group = group_with()
-    asked = [(None, -1), ("a", 5), ("a", 4), ("b", 5), (None, 5)]
+    asked = [(None, -1), ("a", 5), ("a", 4), ("b", 5), (None, 5), (None, 0)]
     found = [fetch_error(group, member_id, epoch) for member_id, epoch in asked]
-    assert found == [NONE, NONE, STALE, UNKNOWN, UNKNOWN]
+    assert found == [NONE, NONE, STALE, UNKNOWN, UNKNOWN, UNKNOWN]
     assert fetch_error(group_with(CLASSIC), "a", 4) is ILLEGAL
