@@ -175,6 +175,9 @@ async def test_a_failure_that_cannot_be_told_does_not_hide_the_next_one(alone: L
     """In Kafka one exception ended the thread that handles failures."""
     node = await two_partitions(alone)
     told = node.events.log_dir_failed
+    raised: list[object] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: raised.append(context["message"]))
 
     def refuse(failed: object) -> None:
         del failed
@@ -187,6 +190,7 @@ async def test_a_failure_that_cannot_be_told_does_not_hide_the_next_one(alone: L
     node.disks[node.paths[1]].set_fault("eio")
     assert (await node.produce("b", tp=OTHER)).error_code == STORAGE
     assert [failed.path for failed in node.events.failed] == [node.paths[1]]
+    assert len(raised) == 1
 
 
 @pytest.mark.kafka_bug("KAFKA-9016")

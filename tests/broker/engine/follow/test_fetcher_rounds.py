@@ -240,7 +240,7 @@ async def test_an_answer_whose_records_are_null_has_none(loops: Loops) -> None:
 # Back-offs.
 
 
-async def test_a_source_that_is_lost_is_tried_after_20_ms_and_then_later_each_time(
+async def test_a_source_that_is_lost_is_tried_soon_and_then_later_each_time(
     loops: Loops,
 ) -> None:
     await following(loops, FakeReplica())

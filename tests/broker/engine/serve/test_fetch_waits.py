@@ -32,6 +32,12 @@ def timers_count() -> int:
     return loop.timers_count
 
 
+def readings_count() -> int:
+    """Return how many there are, those that other tests left included."""
+    gc.collect()
+    return sum(isinstance(each, Reading) for each in gc.get_objects())
+
+
 @pytest.mark.parametrize("part_count", [1, 300])
 async def test_a_fetch_that_may_wait_for_a_millisecond_does(alone: Lab, part_count: int) -> None:
     await alone.create(replicas=[1])
@@ -58,7 +64,7 @@ async def test_a_fetch_of_many_partitions_without_time_is_answered_with_what_the
     assert now_s() == begun_s
 
 
-async def test_others_have_a_turn_behind_each_250_partitions_of_each_of_its_steps(
+async def test_others_have_a_turn_behind_some_partitions_of_each_of_its_steps(
     alone: Lab,
 ) -> None:
     await wrote(alone, "a")
@@ -194,15 +200,14 @@ async def test_no_disk_is_asked_once_the_answer_is_full(alone: Lab) -> None:
 
 async def test_a_fetch_leaves_no_timer_and_nothing_of_what_it_read_behind(alone: Lab) -> None:
     await alone.create(replicas=[1])
-    timers = timers_count()
+    timers, readings = timers_count(), readings_count()
     waiting = alone.begin(fetch(alone, WAITS, part()))
     await asyncio.sleep(0.001)
     assert timers_count() == timers + 1
     await alone[1].produce("a", acks=1)
     await waiting
     assert timers_count() == timers
-    gc.collect()
-    assert not any(isinstance(each, Reading) for each in gc.get_objects())
+    assert readings_count() <= readings
 
 
 async def test_a_fetch_that_is_woken_just_at_its_deadline_is_answered(alone: Lab) -> None:
