@@ -64,6 +64,8 @@ class FetchRoom:
 
     async def until_some(self) -> None:
         """Wait behind those that wait already, until there is room for one batch."""
+        if not self.is_short:
+            return  # As most often, at each look of each fetch that waits.
         granted: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         claim = Claim(FIRST_BYTES, partial(_finish, granted))
         if not self._budget.claim(claim):

@@ -286,6 +286,8 @@ class Fetches:
     async def _read_disks(self, reading: Reading) -> None:
         """Take what the reads begun have given; one that takes too long gives nothing."""
         reads, reading.disk = reading.disk, []
+        if not reads:
+            return  # As most often: memory has it all.
         await self._disk_reads.wait(reads)
         for read in reads:
             reading.end(read)

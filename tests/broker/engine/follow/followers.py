@@ -244,6 +244,16 @@ class Loops:
             group.create_task(self.reconciler.run()),
         ]
 
+    def follow_one_throttled(self, *, bytes_per_second: int, answered_bytes: int) -> FakeReplica:
+        """Follow partition 0, of which the leader has so much, and 1; return 0: it is throttled."""
+        throttled, free = FakeReplica(0), FakeReplica(1)
+        throttled.is_throttled = True
+        self.quota.limit_bytes_per_second = bytes_per_second
+        self.leader.script = [answer(0, records=b"x" * answered_bytes, high_watermark=9)]
+        for replica in (throttled, free):
+            self.fetcher.follow(replica, 0)
+        return throttled
+
     def stop(self) -> None:
         for task in self._tasks:
             task.cancel()

@@ -330,12 +330,7 @@ async def test_what_is_followed_no_more_is_forgotten_and_late_answers_ignored(
 async def test_a_throttled_partition_leaves_the_fetch_until_the_quota_has_room(
     loops: Loops,
 ) -> None:
-    throttled, free = FakeReplica(0), FakeReplica(1)
-    throttled.is_throttled = True
-    loops.quota.limit_bytes_per_second = 100
-    loops.leader.script = [answer(0, records=b"x" * 150, high_watermark=9)]
-    for replica in (throttled, free):
-        loops.fetcher.follow(replica, 0)
+    loops.follow_one_throttled(bytes_per_second=100, answered_bytes=150)
     await asyncio.sleep(1.4)
     first, *others = [request for _, request in loops.leader.fetches]
     assert [part.partition_max_bytes for part in first.topics[0].partitions] == [25, 1 << 20]

@@ -319,12 +319,7 @@ async def test_a_throttle_that_is_set_or_lifted_is_told_to_the_leader(loops: Loo
 
 
 async def test_a_poll_ends_when_a_throttled_partition_may_come_back(loops: Loops) -> None:
-    throttled, free = FakeReplica(0), FakeReplica(1)
-    throttled.is_throttled = True
-    loops.quota.limit_bytes_per_second = 1_000
-    loops.leader.script = [answer(0, records=b"x" * 450, high_watermark=9)]
-    for replica in (throttled, free):
-        loops.fetcher.follow(replica, 0)
+    loops.follow_one_throttled(bytes_per_second=1_000, answered_bytes=450)
     await asyncio.sleep(0.1)
     _, (at, request) = loops.leader.fetches
     wait_ms = loops.quota.wait_ms(int(at * 1000))
@@ -335,12 +330,7 @@ async def test_a_poll_ends_when_a_throttled_partition_may_come_back(loops: Loops
 async def test_a_throttled_partition_that_is_followed_no_more_does_not_come_back(
     loops: Loops,
 ) -> None:
-    throttled, free = FakeReplica(0), FakeReplica(1)
-    throttled.is_throttled = True
-    loops.quota.limit_bytes_per_second = 100
-    loops.leader.script = [answer(0, records=b"x" * 150, high_watermark=9)]
-    for replica in (throttled, free):
-        loops.fetcher.follow(replica, 0)
+    throttled = loops.follow_one_throttled(bytes_per_second=100, answered_bytes=150)
     await asyncio.sleep(0.5)
     loops.fetcher.unfollow(throttled)
     await asyncio.sleep(5)

@@ -12,6 +12,7 @@ from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
 from tests.broker.engine.moved import begin, filled, until_moved
+from tests.broker.engine.node import Node
 
 LOOK_S = 6
 """A little more than the time between two looks."""
@@ -54,32 +55,32 @@ async def test_nothing_is_missed_while_logs_are_made_moved_and_deleted(alone: La
     assert node.events.failed == []
 
 
-async def test_a_log_that_is_there_again_at_the_second_look_is_not_missed(alone: Lab) -> None:
-    """As one that was renamed into its place just when the directory was listed."""
-    node = await filled(alone)
+async def away_at_the_first_look(lab: Lab) -> Node:
+    """Return a node whose slow disk listed no directory of ``orders-0``, and is to look again."""
+    node = await filled(lab)
     await asyncio.sleep(LOOK_S)
     path = node.paths[0]
     node.workers[path].delay_s = 0.2
     node.periodic.look_for_logs()
     node.memory[path].rename("orders-0", "away")
     await asyncio.sleep(0.3)
-    node.memory[path].rename("away", "orders-0")
+    return node
+
+
+async def test_a_log_that_is_there_again_at_the_second_look_is_not_missed(alone: Lab) -> None:
+    """As one that was renamed into its place just when the directory was listed."""
+    node = await away_at_the_first_look(alone)
+    node.memory[node.paths[0]].rename("away", "orders-0")
     await asyncio.sleep(0.3)
     assert node.events.failed == []
     assert (await node.produce("a")).error_code is ErrorCode.NONE
 
 
 async def test_one_that_is_deleted_while_it_is_looked_for_again_is_not_missed(alone: Lab) -> None:
-    node = await filled(alone)
-    await asyncio.sleep(LOOK_S)
-    path = node.paths[0]
-    node.workers[path].delay_s = 0.2
-    node.periodic.look_for_logs()
-    node.memory[path].rename("orders-0", "away")
-    await asyncio.sleep(0.3)
+    node = await away_at_the_first_look(alone)
     deletion = alone.begin(alone.stop_replica(1, ORDERS, delete=True))
     await asyncio.sleep(0.2)
-    node.memory[path].rename("away", "orders-0")
+    node.memory[node.paths[0]].rename("away", "orders-0")
     assert await deletion == ErrorCode.NONE
     assert node.events.failed == []
 

@@ -30,13 +30,19 @@ def is_future(future: FutureReplica) -> bool:
     return future.log is not None and future.log.place is Place.FUTURE
 
 
+async def ordered_on_a_slow_disk(lab: Lab) -> tuple[Node, asyncio.Task[ErrorCode]]:
+    """Order a move, and return while its future log is made."""
+    node = await filled(lab)
+    node.workers[node.paths[1]].delay_s = 1
+    ordering = lab.begin(begin(node, node.paths[1]))
+    await asyncio.sleep(0.5)
+    return node, ordering
+
+
 async def test_a_leader_epoch_that_begins_while_the_future_log_is_made_changes_nothing(
     alone: Lab,
 ) -> None:
-    node = await filled(alone)
-    node.workers[node.paths[1]].delay_s = 1
-    ordering = alone.begin(begin(node, node.paths[1]))
-    await asyncio.sleep(0.5)
+    node, ordering = await ordered_on_a_slow_disk(alone)
     assert (await alone.elect(ORDERS, 1, [1]))[1] == NONE
     assert await ordering == NONE
     await until_moved(node, node.paths[1])
@@ -45,10 +51,7 @@ async def test_a_leader_epoch_that_begins_while_the_future_log_is_made_changes_n
 async def test_who_gives_up_waiting_for_a_future_log_does_not_take_the_move_back(
     alone: Lab,
 ) -> None:
-    node = await filled(alone)
-    node.workers[node.paths[1]].delay_s = 1
-    ordering = alone.begin(begin(node, node.paths[1]))
-    await asyncio.sleep(0.5)
+    node, ordering = await ordered_on_a_slow_disk(alone)
     ordering.cancel()
     await until_moved(node, node.paths[1])
 

@@ -12,6 +12,7 @@ from protocol.ids import BrokerId, TopicPartition
 from tests.broker.engine.fetched import as_follower, led_for, now_s, part, wrote
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
+from tests.broker.engine.serve.racks import SELECTOR
 
 OTHER = TopicPartition("other", 0)
 
@@ -369,7 +370,7 @@ async def test_a_consumer_that_waits_at_a_follower_hears_of_new_records(lab: Lab
 async def test_with_a_selector_the_leader_sends_a_consumer_to_the_replica_in_its_rack(
     *, is_selected: bool
 ) -> None:
-    selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector" if is_selected else ""
+    selector = SELECTOR if is_selected else ""
     async with Lab.running(broker_count=3, dir_count=1, replica_selector_class=selector) as lab:
         lab.racks = {1: "a", 2: "b", 3: "c"}
         await lab.create()

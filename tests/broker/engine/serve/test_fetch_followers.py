@@ -13,6 +13,7 @@ from protocol.ids import TopicPartition
 from tests.broker.engine.fetched import as_follower, now_s, wrote
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
+from tests.broker.engine.serve.racks import two_racks
 
 OTHER = TopicPartition("other", 0)
 FOLLOWER = 8
@@ -115,12 +116,7 @@ async def test_a_follower_at_the_end_of_an_older_epoch_is_given_the_next_ones_re
 
 
 async def test_a_follower_is_sent_to_nobody_else_whatever_rack_it_names() -> None:
-    selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-    async with Lab.running(broker_count=2, dir_count=1, replica_selector_class=selector) as lab:
-        lab.racks = {1: "a", 2: "b"}
-        await lab.create(replicas=[1, 2])
-        await lab[1].produce("x")
-        await asyncio.sleep(1)
+    async with two_racks() as lab:
         lab[2].is_reachable = False
         params = FetchParams(replica_id=2, client_rack="b")
         (result,) = await lab[1].engine.fetches.fetch(params, [as_follower(0)])

@@ -15,6 +15,7 @@ from protocol.ids import TopicPartition
 from tests.broker.engine.fetched import now_s, part, wrote
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, offsets_of
+from tests.broker.engine.serve.racks import two_racks
 from tests.broker.engine.transactions import write
 from tests.broker.engine.virtual_loop import VirtualLoop
 
@@ -257,12 +258,7 @@ async def test_a_consumer_that_tells_its_rack_is_told_where_its_log_is_another(l
 
 
 async def test_a_replica_whose_broker_is_gone_is_in_no_rack() -> None:
-    selector = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-    async with Lab.running(broker_count=2, dir_count=1, replica_selector_class=selector) as lab:
-        lab.racks = {1: "a", 2: "b"}
-        await lab.create(replicas=[1, 2])
-        await lab[1].produce("x")
-        await asyncio.sleep(1)
+    async with two_racks() as lab:
         gone = lab.nodes.pop(2)
         lab.tell_metadata()
         params = FetchParams(client_rack="b", leader_only=False)
