@@ -71,6 +71,8 @@ class SimulatedRun:
     transitions: Mapping[Transition, int] = field(default_factory=dict[Transition, int])
     last_events: tuple[str, ...] = ()
     """The last ones of the trace, where something was found."""
+    cpu_s: float = 0.0
+    """Processor time that it took, where somebody measured it; another one each time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from statistics import mean, median
 from typing import Any
 
 from simulation.core.coverage import Coverage
@@ -42,6 +43,14 @@ class Tally:
     rules: RuleTally | None = None
     """None: nobody watched."""
     coverage: Coverage = field(default_factory=Coverage)
+    failed: dict[int, tuple[str, ...]] = field(default_factory=dict[int, tuple[str, ...]])
+    """Seed -> its violations, of those that have any."""
+    cpu_s_by_seed: dict[int, float] = field(default_factory=dict[int, float])
+
+    @property
+    def slowest_seed(self) -> int | None:
+        """The seed that took most processor time; None before any."""
+        return max(self.cpu_s_by_seed, key=self.cpu_s_by_seed.__getitem__, default=None)
 
     def add(self, run: SimulatedRun) -> None:
         """Count one run."""
@@ -62,6 +71,9 @@ class Tally:
         if self.rules is not None and run.rules is not None:
             self.rules.add(run.rules)
         self.coverage.add(run.transitions)
+        self.cpu_s_by_seed[run.seed] = run.cpu_s
+        if not run.verdict.is_ok:
+            self.failed[run.seed] = tuple(map(str, run.verdict.violations))
 
     # Any: JSON.
     def content(self) -> dict[str, Any]:
@@ -69,6 +81,8 @@ class Tally:
         coverage = self.coverage
         return {
             "seeds": self.seeds,
+            "failed": {str(seed): list(found) for seed, found in self.failed.items()},
+            "cpu_s": self._cpu_s_content(),
             "steps": self.steps,
             "virtual_ms": self.virtual_ms,
             "acknowledged": self.acknowledged,
@@ -89,6 +103,19 @@ class Tally:
             "transitions_seen": {str(one): coverage.counts[one] for one in coverage.seen},
             "transitions_never_seen": [str(one) for one in coverage.never_seen],
             "transitions_undeclared": [str(one) for one in coverage.undeclared],
+        }
+
+    # Any: JSON.
+    def _cpu_s_content(self) -> dict[str, Any]:
+        slowest_seed = self.slowest_seed
+        if slowest_seed is None:
+            return {}
+        costs_s = self.cpu_s_by_seed.values()
+        return {
+            "median": median(costs_s),
+            "mean": mean(costs_s),
+            "slowest": self.cpu_s_by_seed[slowest_seed],
+            "slowest_seed": slowest_seed,
         }
 
     def _needless_reasons(self) -> list[str]:

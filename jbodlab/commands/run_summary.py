@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
+from statistics import mean, median
 from typing import TYPE_CHECKING, Any
 
 from simulation.core.checkers.reach import Reach
@@ -62,6 +63,7 @@ def run_content(run: SimulatedRun) -> dict[str, Any]:
     content = asdict(run)
     content["verdict"] = verdict_content(run.verdict)
     content["transitions"] = {str(one): count for one, count in run.transitions.items()}
+    del content["cpu_s"]  # Two runs of a seed print the same.
     return content
 
 
@@ -82,6 +84,7 @@ def tally_summary(tally: Tally, wall_s: float) -> str:
     lines = [
         f"{tally.seeds} seeds, {tally.steps} steps, {tally.virtual_ms / 1000:.0f} virtual seconds "
         f"in {wall_s:.0f} s ({speed:.0f} times as fast)",
+        *cost_lines(tally),
         f"{tally.acknowledged} records acknowledged, {tally.read} read",
         f"faults fired: {_counts(tally.fired)}; {tally.empty_faults} met nothing",
         f"done: {_counts(tally.done)}",
@@ -90,6 +93,19 @@ def tally_summary(tally: Tally, wall_s: float) -> str:
         *([] if tally.rules is None else rule_lines(tally.rules)),
     ]
     return "\n".join(lines)
+
+
+def cost_lines(tally: Tally) -> list[str]:
+    """Return what seeds took of a processor, and how many failed; nothing before any ran."""
+    slowest = tally.slowest_seed
+    if slowest is None:
+        return []
+    costs_s = tally.cpu_s_by_seed.values()
+    return [
+        f"processor time of a seed: median {median(costs_s):.2f} s, mean {mean(costs_s):.2f} s, "
+        f"slowest {tally.cpu_s_by_seed[slowest]:.2f} s (seed {slowest})",
+        f"seeds with violations: {', '.join(map(str, tally.failed)) or 'none'}",
+    ]
 
 
 def situation_lines(tally: Tally) -> list[str]:

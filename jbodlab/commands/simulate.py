@@ -36,6 +36,7 @@ class SeedRange(click.ParamType[range]):
 
 
 _NOT_ON_SPARK = {
+    "keep_going": "--keep-going",
     "rules": "--rules",
     "plan_file": "--plan",
     "history_file": "--history",
@@ -58,6 +59,9 @@ _FOLDER = click.Path(path_type=Path, file_okay=False)
 @click.option("--spark", metavar="MASTER", help="With --seeds: as Spark tasks, all; needs --out.")
 @click.option("--out", type=_FOLDER, help="With --spark: where the Parquet tables go.")
 @click.option("--jobs", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--keep-going", is_flag=True, help="With --seeds: run all, and tell of each that fails."
+)
 @click.option("--seconds", type=click.IntRange(min=1), help="How long a drawn story lasts.")
 @click.option("--rules", is_flag=True, help="With --seeds: report what they reached, rule by rule.")
 @click.option("--plan", "plan_file", type=_FILE, help="Write the resolved plan here.")
@@ -103,6 +107,10 @@ def _check_usage(options: Mapping[str, Any]) -> None:
         raise click.UsageError("--record goes with --seed or --scenario, which are one run")
     if options["rules"] and options["seeds"] is None:
         raise click.UsageError("--rules goes with --seeds A..B")
+    if options["keep_going"] and options["seeds"] is None:
+        raise click.UsageError("--keep-going goes with --seeds A..B")
+    if options["keep_going"] and options["reduce_dir"] is not None:
+        raise click.UsageError("--reduce goes with one failure: leave out --keep-going")
     if (options["seeds"], options["seed"], options["scenario"]) == (None, None, None):
         raise click.UsageError("give --seed N, --seeds A..B or --scenario FILE")
 
@@ -152,16 +160,21 @@ def _show_many(request: Request, *, is_json: bool) -> bool:
     assert request.seeds is not None
     with _progress() as progress:
         task = progress.add_task("seeds", total=len(request.seeds))
-        tally, failed = run_many(request, request.seeds, lambda _: progress.advance(task))
+
+        def on_run(run: SimulatedRun) -> None:
+            progress.advance(task)
+            if request.keep_going and not run.verdict.is_ok:
+                _tell_failure(request, run)
+
+        tally, failed = run_many(request, request.seeds, on_run)
         elapsed_s = progress.tasks[0].elapsed or 0.0
     if is_json:
         click.echo(json.dumps({**tally.content(), "wall_s": elapsed_s}, indent=2))
     else:
         click.echo(tally_summary(tally, elapsed_s))
-    if failed is None:
-        return True
-    _tell_failure(request, failed)
-    return False
+    if failed and not request.keep_going:
+        _tell_failure(request, failed[0])
+    return not failed
 
 
 def _show_on_spark(request: Request, master: str, out: str, *, is_json: bool) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -58,6 +59,7 @@ class Request:
     experiment: str | None = None
     seeds: range | None = None
     jobs: int = 1
+    keep_going: bool = False
     seconds: int | None = None
     rules: bool = False
     plan_file: Path | None = None
@@ -148,27 +150,34 @@ def _origin(plan: Plan, run: SimulatedRun) -> RowOrigin:
 
 def run_many(
     request: Request, seeds: Iterable[int], on_run: Callable[[SimulatedRun], None]
-) -> tuple[Tally, SimulatedRun | None]:
-    """Run seeds to the first violation; return their tally, and the run that has it.
+) -> tuple[Tally, list[SimulatedRun]]:
+    """Run seeds to the first violation, or all where the request keeps going.
+
+    Return their tally, and the runs that have violations.
 
     Raises:
         LabError: as ``run_one``.
     """
     tally = Tally(rules=RuleTally(rule_watch.all_outcomes()) if request.rules else None)
+    failed: list[SimulatedRun] = []
     with processes(request.jobs, rule_watch.watch if request.rules else None) as executor:
         run_seed = partial(run_watched if request.rules else run_quietly, request.seconds)
         for _, run in sweep(seeds, run_seed, executor, request.jobs * AHEAD_PER_JOB):
             tally.add(run)
             on_run(run)
             if not run.verdict.is_ok:
-                return tally, run
-    return tally, None
+                failed.append(run)
+                if not request.keep_going:
+                    break
+    return tally, failed
 
 
 def run_quietly(seconds: int | None, seed: int) -> SimulatedRun:
-    """Run what a seed draws, without a word."""
+    """Run what a seed draws, without a word, and measure what it takes."""
+    began_s = time.process_time()
     with node_logs(None):
-        return simulate_seed(seed, seconds)
+        run = simulate_seed(seed, seconds)
+    return replace(run, cpu_s=time.process_time() - began_s)
 
 
 def run_watched(seconds: int | None, seed: int) -> SimulatedRun:

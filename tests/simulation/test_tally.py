@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
+import pytest
+
+from simulation.core.checkers.evidence import Violation
 from simulation.core.coverage import DECLARED, Transition
 from simulation.core.features import Situation
 from simulation.core.verdict import Verdict
@@ -49,6 +53,24 @@ def test_runs_are_added_up() -> None:
     assert content["fired"] == {"cut": 0, "eio": 6}
     assert content["seeds_by_kind"] == {"eio": 2}
     assert content["done"] == {"kill": 4}
+
+
+def test_a_tally_tells_who_failed_and_what_seeds_took() -> None:
+    tally = Tally()
+    assert tally.content()["cpu_s"] == {}
+    good = run(1, {})
+    found = (Violation("acks", 5, "lost"),)
+    bad = replace(run(2, {}), cpu_s=3.0, verdict=replace(good.verdict, violations=found))
+    for each in (replace(good, cpu_s=1.0), bad, replace(run(3, {}), cpu_s=1.4)):
+        tally.add(each)
+    content = tally.content()
+    assert content["failed"] == {"2": [str(found[0])]}
+    assert content["cpu_s"] == {
+        "median": 1.4,
+        "mean": pytest.approx(1.8),
+        "slowest": 3.0,
+        "slowest_seed": 2,
+    }
 
 
 def test_a_sweep_tells_which_situations_it_came_to_and_with_which_features() -> None:

@@ -82,6 +82,8 @@ def test_a_violation_is_told_reduced_and_ends_with_12(tmp_path: Path) -> None:
         ("--seeds", "1-5"),
         ("--seeds", "1..2", "--seed", "1"),
         ("--seed", "-1"),
+        ("--seed", "1", "--keep-going"),
+        ("--seeds", "1..2", "--keep-going", "--reduce", "r"),
     ],
 )
 def test_what_makes_no_sense_is_refused(words: tuple[str, ...]) -> None:
@@ -93,6 +95,7 @@ def test_what_makes_no_sense_is_refused(words: tuple[str, ...]) -> None:
     [
         ("--rules",),
         ("--jobs", "2"),
+        ("--keep-going",),
         ("--plan", "p"),
         ("--history", "h"),
         ("--dump", "d"),
