@@ -159,17 +159,30 @@ def run_many(
         LabError: as ``run_one``.
     """
     tally = Tally(rules=RuleTally(rule_watch.all_outcomes()) if request.rules else None)
-    failed: list[SimulatedRun] = []
     with processes(request.jobs, rule_watch.watch if request.rules else None) as executor:
         run_seed = partial(run_watched if request.rules else run_quietly, request.seconds)
-        for _, run in sweep(seeds, run_seed, executor, request.jobs * AHEAD_PER_JOB):
-            tally.add(run)
-            on_run(run)
-            if not run.verdict.is_ok:
-                failed.append(run)
-                if not request.keep_going:
-                    break
-    return tally, failed
+        swept = sweep(seeds, run_seed, executor, request.jobs * AHEAD_PER_JOB)
+        runs = (run for _, run in swept)
+        return tally, add_all(tally, runs, on_run, keep_going=request.keep_going)
+
+
+def add_all(
+    tally: Tally,
+    runs: Iterable[SimulatedRun],
+    on_run: Callable[[SimulatedRun], None],
+    *,
+    keep_going: bool,
+) -> list[SimulatedRun]:
+    """Add runs to a tally, to the first violation or all; return those that have violations."""
+    failed: list[SimulatedRun] = []
+    for run in runs:
+        tally.add(run)
+        on_run(run)
+        if not run.verdict.is_ok:
+            failed.append(run)
+            if not keep_going:
+                break
+    return failed
 
 
 def run_quietly(seconds: int | None, seed: int) -> SimulatedRun:

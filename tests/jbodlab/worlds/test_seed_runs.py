@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import logging
 import subprocess
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
 
 from jbodlab.errors import ExitCode, LabError
-from jbodlab.worlds import seed_runs
-from jbodlab.worlds.seed_runs import Request, commit, reduce_run, run_many, run_one, run_quietly
+from jbodlab.worlds.seed_runs import Request, add_all, commit, reduce_run, run_one, run_quietly
 from simulation.core.checkers.evidence import Violation
 from simulation.core.plan import Plan
 from simulation.core.plan_document import parse_plan
 from simulation.core.verdict import Verdict
 from simulation.simulated_run import SimulatedRun, plan_of_seed, simulate
+from simulation.tally import Tally
 
 WRONG = """
 name: wrong
@@ -60,15 +59,13 @@ def failing(seed: int) -> SimulatedRun:
 
 @pytest.mark.parametrize(("keep_going", "ran"), [(False, [2, 3]), (True, [2, 3, 4, 5])])
 def test_a_sweep_ends_at_the_first_violation_unless_it_is_to_keep_going(
-    monkeypatch: pytest.MonkeyPatch, *, keep_going: bool, ran: list[int]
+    *, keep_going: bool, ran: list[int]
 ) -> None:
-    def swept(seeds: Iterable[int], *_: object) -> Iterator[tuple[int, SimulatedRun]]:
-        return ((seed, failing(seed)) for seed in seeds)
-
-    monkeypatch.setattr(seed_runs, "sweep", swept)
+    tally = Tally()
     told: list[int] = []
-    request = Request(seeds=range(2, 6), keep_going=keep_going)
-    tally, failed = run_many(request, range(2, 6), lambda run: told.append(run.seed))
+    failed = add_all(
+        tally, map(failing, range(2, 6)), lambda run: told.append(run.seed), keep_going=keep_going
+    )
     assert told == ran
     assert [run.seed for run in failed] == [seed for seed in ran if seed % 2]
     assert list(tally.failed) == [run.seed for run in failed]
