@@ -8,14 +8,16 @@ from __future__ import annotations
 import importlib
 import json
 import pkgutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 import click
 
 import protocol
+from tests.mutation_testing.importers import Importers
 from tests.mutation_testing.judging import Stage, judge
+from tests.mutation_testing.places import lines_by_file
 from tests.mutation_testing.planting import ROOT, Mutant, all_mutants, sample
 from tests.mutation_testing.reach import Case, Reach, code_digest, own_tests
 from tests.mutation_testing.results import (
@@ -29,8 +31,6 @@ from tests.mutation_testing.results import (
 
 WARM: Final = ("aiokafka", "kafka", "msgspec", "yaml", "construct", "pytest", "hypothesis")
 """Libraries that all forks need."""
-TESTS: Final = ("broker", "controller", "simulation", "mutations", "crash", "properties", "jbod")
-"""Folders of tests that run what they test in their own process."""
 Tell = Callable[[str], None]
 
 
@@ -95,24 +95,31 @@ class Reaches:
         self._cpu_s = cpu_s
         self._code = code_digest()
 
-    def stage(self, name: str, paths: Sequence[str]) -> Stage:
-        """Return a stage for mutants of ``paths``.
+    def stage(self, name: str, mutants: Sequence[Mutant]) -> Stage:
+        """Return a stage for mutants.
 
-        The first time its cases are run without a mutant, but for files of tests that mirror one.
+        Its cases are run without a mutant first, where it is not known yet which of these mutants
+        they reach; but for files of tests that mirror one.
         """
         if name == "own_tests":
-            return Stage(name=name, cases=own_tests(paths), cpu_s=None)
-        reach = Reach(name, self._folder, self._code)
-        cases: Sequence[Case]
-        if name == "seeds":
-            cases = list(reach.within(self._cpu_s, self._first_seed, jobs=self._jobs))
-        else:
-            names = _scenarios() if name == "scenarios" else _test_files()
-            cases = reach.of(names, jobs=self._jobs, tell=_tell)
+            return Stage(name=name, cases=own_tests(mutant.path for mutant in mutants), cpu_s=None)
+        cases = list(self._cases(name, mutants))
         for case in cases:
             if case.found:
                 _tell(f"{name}: {case.name} judges nobody: without any mutant, {case.found[0]}")
         return Stage(name=name, cases=cases, cpu_s=self._cpu_s if name == "seeds" else None)
+
+    def _cases(self, name: str, mutants: Sequence[Mutant]) -> Iterable[Case]:
+        places = lines_by_file(mutants)
+        if name == "tests":
+            importers = Importers()
+            reach = Reach(name, self._folder, importers.digest)
+            files = importers.of(mutant.path for mutant in mutants)
+            return reach.of(files, places, jobs=self._jobs, tell=_tell)
+        reach = Reach(name, self._folder, lambda _: self._code)
+        if name == "seeds":
+            return reach.within(self._cpu_s, self._first_seed, places, jobs=self._jobs)
+        return reach.of(_scenarios(), places, jobs=self._jobs, tell=_tell)
 
 
 def _drawn(
@@ -137,7 +144,7 @@ def _meet_all(
     ]
     if not open_ones:
         return
-    stage = reaches.stage(name, [mutant.path for mutant, _ in open_ones])
+    stage = reaches.stage(name, [mutant for mutant, _ in open_ones])
 
     def ordered() -> Iterator[tuple[Mutant, Result]]:
         yield from open_ones
@@ -167,14 +174,6 @@ def _show(drawn: Sequence[Mutant], results: Results, *, is_json: bool) -> None:
 
 def _scenarios() -> list[str]:
     return sorted(file.stem for file in (ROOT / "simulation/scenarios").glob("*.yaml"))
-
-
-def _test_files() -> list[str]:
-    return [
-        file.relative_to(ROOT).as_posix()
-        for folder in TESTS
-        for file in sorted((ROOT / "tests" / folder).rglob("test_*.py"))
-    ]
 
 
 def _tell(line: str) -> None:

@@ -1,6 +1,7 @@
-"""Which lines each seed, scenario and file of tests reaches, and what it costs: asked once.
+"""Which places of mutants each seed, scenario and file of tests runs, and what it costs.
 
-Whatever does not reach a mutant behaves as without it: it need not be run with it.
+Whatever does not reach a mutant behaves as without it: it need not be run with it. Only places of
+mutants that are still to be judged are asked about; what is known for the same code is not again.
 """
 
 from __future__ import annotations
@@ -8,23 +9,28 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 from tests.mirrors import files_about
-from tests.mutation_testing.forks import Ended, in_forks, limit_cpu
-from tests.mutation_testing.planting import PLACES, ROOT, Mutant
+from tests.mutation_testing.forks import in_forks, limit_cpu
+from tests.mutation_testing.places import PACKAGES, places_of
+from tests.mutation_testing.planting import ROOT, Mutant
+from tests.mutation_testing.probes import Places, Probes
 
-PACKAGES: Final = ("broker", "controller", "protocol", "simulation", "jbodlab")
-"""What a case depends on."""
 SLOW_S: Final = 6.0
 """A numbered case that takes longer, without a mutant, is left out."""
 _CASE_CPU_S_MAX: Final = 900
 _CASE_WALL_S_MAX: Final = 3600
+BATCH: Final = 6
+"""So many cases share a process, which imports everything first."""
+Looked = dict[str, Any]
+"""A case's processor time, what it found, and its lines."""
+Look = Callable[[str, Sequence[str], Places], list[Looked]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,20 +40,27 @@ class Case:
     kind: str
     name: str
     code: str
-    """Of what code, by ``code_digest``."""
+    """Of what code, by a digest."""
     cpu_s: float
     found: list[str]
     """What it finds without a mutant: then it cannot judge any."""
     lines: Mapping[str, list[int]]
-    """File -> lines that ran, of those in which mutants are planted."""
+    """File -> places that it runs, of those that were asked about."""
+    asked: Mapping[str, list[int]] = field(default_factory=dict[str, list[int]])
+    """File -> places that were asked about."""
 
     def reaches(self, mutant: Mutant) -> bool:
         """Tell whether the mutant would make any difference to it."""
         if self.kind == "own_tests":
             return mutant.path in self.lines
-        if mutant.is_at_import:
+        places = places_of(mutant)
+        if places is None:
             return True
-        return any(line in mutant.lines for line in self.lines.get(mutant.path, ()))
+        return any(line in self.lines.get(path, ()) for path, line in places)
+
+    def knows(self, places: Places) -> bool:
+        """Tell whether all of these were asked about."""
+        return all(set(lines) <= set(self.asked.get(path, ())) for path, lines in places.items())
 
 
 def own_tests(paths: Iterable[str], root: Path = ROOT) -> list[Case]:
@@ -70,32 +83,45 @@ def code_digest(root: Path = ROOT) -> str:
 
 
 class Reach:
-    """The cases of one kind, kept in a file: what is there for this code is not asked again."""
+    """The cases of one kind, kept in a file: what is there for this code is not asked again.
 
-    def __init__(self, kind: str, folder: Path, code: str) -> None:
+    Args:
+        kind: of the cases.
+        folder: where the file is.
+        code: by the name of a case what changes with the code that it depends on.
+        look: runs cases of a kind, in a process of their own; ``look_at``.
+    """
+
+    def __init__(
+        self, kind: str, folder: Path, code: Callable[[str], str], look: Look | None = None
+    ) -> None:
         self._kind = kind
+        self._run = look or look_at
         self._file = folder / f"{kind}.jsonl"
         self._code = code
         self._known: dict[str, Case] = {}
         if self._file.exists():
             for line in self._file.read_text(encoding="utf-8").splitlines():
                 case = Case(**json.loads(line))
-                if case.code == code:
-                    self._known[case.name] = case
+                self._known[case.name] = case
 
     def of(
-        self, names: Iterable[str], *, jobs: int, tell: Callable[[str], None] = lambda _: None
+        self,
+        names: Iterable[str],
+        places: Places,
+        *,
+        jobs: int,
+        tell: Callable[[str], None] = lambda _: None,
     ) -> list[Case]:
-        """Return the cases of these names, in their order; run those that are not known."""
+        """Return the cases of these names, in their order; run those that know not all places."""
         asked = list(names)
-        missing = [name for name in asked if name not in self._known]
-        tasks = ((name, partial(_look, self._kind, name)) for name in missing)
-        for name, ended in in_forks(tasks, jobs=jobs, wall_s_max=_CASE_WALL_S_MAX):
-            self._known[name] = self._keep(name, ended)
-            tell(f"{self._kind}: {name} takes {self._known[name].cpu_s:.1f} s")
+        missing = [name for name in asked if not self._is_known(name, places)]
+        batches = [missing[begin : begin + BATCH] for begin in range(0, len(missing), BATCH)]
+        alone = self._look(batches, places, jobs, tell)
+        self._look([[name] for name in alone], places, jobs, tell)
         return [self._known[name] for name in asked]
 
-    def within(self, cpu_s: float, first: int, *, jobs: int) -> Iterator[Case]:
+    def within(self, cpu_s: float, first: int, places: Places, *, jobs: int) -> Iterator[Case]:
         """Give numbered cases from ``first`` on, until they have taken ``cpu_s`` seconds.
 
         One that takes many times as long as others is left out: they find more in its time.
@@ -103,45 +129,57 @@ class Reach:
         spent_s = 0.0
         number = first
         while spent_s < cpu_s:
-            for case in self.of(map(str, range(number, number + jobs)), jobs=jobs):
+            count = BATCH * jobs
+            for case in self.of(map(str, range(number, number + count)), places, jobs=jobs):
                 if spent_s < cpu_s and case.cpu_s <= SLOW_S:
                     yield case
                     spent_s += case.cpu_s
-            number += jobs
+            number += count
 
-    def _keep(self, name: str, ended: Ended) -> Case:
-        value: dict[str, Any] = ended.value or {"cpu_s": 0.0, "found": [ended.died], "lines": {}}
-        case = Case(kind=self._kind, name=name, code=self._code, **value)
+    def _is_known(self, name: str, places: Places) -> bool:
+        known = self._known.get(name)
+        return known is not None and known.code == self._code(name) and known.knows(places)
+
+    def _look(
+        self,
+        batches: Sequence[Sequence[str]],
+        places: Places,
+        jobs: int,
+        tell: Callable[[str], None],
+    ) -> list[str]:
+        """Run cases, each batch in a process; return those of batches whose process died."""
+        alone: list[str] = []
+        tasks = ((tuple(batch), partial(self._run, self._kind, batch, places)) for batch in batches)
+        for batch, ended in in_forks(tasks, jobs=jobs, wall_s_max=_CASE_WALL_S_MAX):
+            if ended.value is None and len(batch) > 1:
+                alone += batch
+                continue
+            dead: Looked = {"cpu_s": 0.0, "found": [ended.died], "lines": {}}
+            looked: list[Looked] = ended.value or [dead]
+            for name, found in zip(batch, looked, strict=True):
+                self._keep(name, places, found)
+                tell(f"{self._kind}: {name} takes {self._known[name].cpu_s:.1f} s")
+        return alone
+
+    def _keep(self, name: str, places: Places, found: Looked) -> None:
+        asked = {path: list(lines) for path, lines in places.items()}
+        case = Case(kind=self._kind, name=name, code=self._code(name), asked=asked, **found)
+        self._known[name] = case
         self._file.parent.mkdir(parents=True, exist_ok=True)
         with self._file.open("a", encoding="utf-8") as lines:
             lines.write(json.dumps(asdict(case)) + "\n")
-        return case
 
 
-def _look(kind: str, name: str) -> dict[str, object]:
-    """Run a case without a mutant; seeds twice, for their time is wanted without the counting.
-
-    Of a seed that is left out since it is slow, nobody asks for lines: counting takes minutes then.
-    """
-    from coverage import Coverage  # noqa: PLC0415 - only here, in a process of its own
-
-    limit_cpu(_CASE_CPU_S_MAX)
-    run = import_module("tests.mutation_testing.cases").RUN[kind]
-    begun_s = time.process_time()
-    found: list[str] = run(name) if kind == "seeds" else []
-    cpu_s = time.process_time() - begun_s
-    if cpu_s > SLOW_S:
-        return {"cpu_s": cpu_s, "found": found, "lines": {}}
-    coverage = Coverage(
-        data_file=None, config_file=False, include=[str(ROOT / place) for place in PLACES]
-    )
-    coverage.start()
-    found = found or run(name)
-    coverage.stop()
-    data = coverage.get_data()
-    lines = {
-        Path(file).relative_to(ROOT).as_posix(): sorted(data.lines(file) or ())
-        for file in sorted(data.measured_files())
-    }
-    counted_s = time.process_time() - begun_s
-    return {"cpu_s": cpu_s or counted_s, "found": found, "lines": lines}
+def look_at(kind: str, names: Sequence[str], places: Places) -> list[Looked]:
+    """Run cases without a mutant, one after the other in this process."""
+    probes = Probes(places)
+    run: Callable[[str], list[str]] = import_module("tests.mutation_testing.cases").RUN[kind]
+    looked: list[Looked] = []
+    for name in names:
+        limit_cpu(_CASE_CPU_S_MAX)
+        probes.take()
+        begun_s = time.process_time()
+        found = run(name)
+        cpu_s = time.process_time() - begun_s
+        looked.append({"cpu_s": cpu_s, "found": found, "lines": probes.take()})
+    return looked
