@@ -42,6 +42,7 @@ Tell = Callable[[str], None]
 @click.option("--stages", default=",".join(STAGES), show_default=True, help="What mutants meet.")
 @click.option("--only", multiple=True, help="Only mutants whose id has this in it, all of them.")
 @click.option("--within", multiple=True, help="Draw only from files whose path has this in it.")
+@click.option("--without", multiple=True, help="Draw from no file whose path has this in it.")
 @click.option("--again", is_flag=True, help="Have what survived meet everything again.")
 @click.option("--jobs", default=1, show_default=True)
 @click.option("--folder", type=click.Path(path_type=Path), default=ROOT / "build/mutants")
@@ -54,6 +55,7 @@ def main(
     stages: str,
     only: Sequence[str],
     within: Sequence[str],
+    without: Sequence[str],
     again: bool,
     jobs: int,
     folder: Path,
@@ -63,7 +65,8 @@ def main(
 
     The exit code is 1 when one survives that is not proven to be equivalent.
     """
-    drawn = _drawn(count, seed, only=only, within=within)
+    rooms = all_mutants(within=within, without=without)
+    drawn = _named(only) if only else sample(rooms, count, seed)
     results = Results(folder / "results.jsonl")
     if again:
         for mutant in drawn:
@@ -122,13 +125,8 @@ class Reaches:
         return reach.of(_scenarios(), places, jobs=self._jobs, tell=_tell)
 
 
-def _drawn(
-    count: int, seed: int, *, only: Sequence[str] = (), within: Sequence[str] = ()
-) -> list[Mutant]:
-    """Return all mutants that ``only`` names, or a sample: of all rooms, or of those ``within``."""
-    if only:
-        return [mutant for mutant in all_mutants() if any(part in mutant.id for part in only)]
-    return sample(all_mutants(within=within), count, seed)
+def _named(parts: Sequence[str]) -> list[Mutant]:
+    return [mutant for mutant in all_mutants() if any(part in mutant.id for part in parts)]
 
 
 def _meet_all(

@@ -96,17 +96,24 @@ def mutants_of(path: str, root: Path = ROOT) -> list[Mutant]:
 
 
 def all_mutants(
-    places: Iterable[str] = PLACES, root: Path = ROOT, *, within: Iterable[str] = ()
+    places: Iterable[str] = PLACES,
+    root: Path = ROOT,
+    *,
+    within: Iterable[str] = (),
+    without: Iterable[str] = (),
 ) -> Iterator[Mutant]:
     """Give the mutants of all files of some places.
 
-    ``within`` are parts of paths: a file that has none of them is left out, where there are some.
+    ``within`` are parts of paths: a file that has none of them is left out, where there are some;
+    one that has any of ``without`` is left out in any case.
     """
     parts = tuple(within)
+    left_out = tuple(without)
     for place in places:
         for file in sorted(root.glob(place)):
             path = file.relative_to(root).as_posix()
-            if not parts or any(part in path for part in parts):
+            is_within = not parts or any(part in path for part in parts)
+            if is_within and not any(part in path for part in left_out):
                 yield from mutants_of(path, root)
 
 

@@ -151,11 +151,13 @@ def test_mutants_of_some_rooms_are_those_of_files_whose_paths_have_a_part(root: 
     (root / "planted_here/door.py").write_text(RULE, encoding="utf-8")
     (root / "planted_here/lane.py").write_text(RULE, encoding="utf-8")
 
-    def files(*within: str) -> list[str]:
-        found = all_mutants(["planted_here/*.py"], root, within=within)
+    def files(*within: str, without: tuple[str, ...] = ()) -> list[str]:
+        found = all_mutants(["planted_here/*.py"], root, within=within, without=without)
         return list(dict.fromkeys(mutant.path for mutant in found))
 
     assert files("here/gate", "door") == ["planted_here/door.py", "planted_here/gate.py"]
+    assert files("here/gate", "door", without=("door", "lane")) == ["planted_here/gate.py"]
+    assert files(without=("gate",)) == ["planted_here/door.py", "planted_here/lane.py"]
     assert files("no such room") == []
     assert files() == [f"planted_here/{name}.py" for name in ("door", "gate", "lane")]
 
