@@ -44,7 +44,7 @@ def stop_replica_answered(step: Step, event: RequestAnswered) -> None:
     if not removed:
         return
     before = step.run.asked_before_removal.get(event.broker_id, {})
-    due = {tp: None for tp in removed if event.sequence > before.get(tp, 0)}
+    due = {tp: None for tp in removed if tp not in before or event.sequence > before[tp]}
     gone = tuple(tp for tp in _deleted(event) if tp in due)
     if gone:
         step.change(RemovalsConfirmed(event.broker_id, gone))

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 
-from controller.core.removals import tell_again
+from controller.core.events import RequestAnswered
+from controller.core.reassignment_records import RemovalsConfirmed
+from controller.core.removals import stop_replica_answered, tell_again
+from controller.core.step import Step
 from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
+from protocol.messages.control import (
+    StopReplicaPartitionError,
+    StopReplicaPartitionState,
+    StopReplicaRequest,
+    StopReplicaResponse,
+    StopReplicaTopicState,
+)
 from tests.controller.core.cluster import Cluster, three_brokers, tp
 from tests.controller.core.reassigning import alter, set_isr
 
@@ -17,6 +30,25 @@ def reassigned_away_from_1(cluster: Cluster) -> None:
     alter(cluster, ("t-0", [2, 3]))
     set_isr(cluster, "t-0", [*cluster.partition("t-0").isr, 3])
     assert cluster.partition("t-0").replicas == (2, 3)
+
+
+def deletion_of(name: TopicPartition) -> StopReplicaRequest:
+    state = StopReplicaPartitionState(partition_index=name.partition, delete_partition=True)
+    topic = StopReplicaTopicState(topic_name=name.topic, partition_states=[state])
+    return StopReplicaRequest(topic_states=[topic])
+
+
+def answered(
+    cluster: Cluster, sequence: int, name: TopicPartition, code: ErrorCode = ErrorCode.NONE
+) -> Step:
+    """Return what follows when broker 1 answers a deletion with ``code``."""
+    error = StopReplicaPartitionError(
+        topic_name=name.topic, partition_index=name.partition, error_code=code
+    )
+    response = StopReplicaResponse(partition_errors=[error])
+    step = Step(cluster.state, cluster.machine.run, cluster.config, Random(0), cluster.now_ms)
+    stop_replica_answered(step, RequestAnswered(1, 1, sequence, deletion_of(name), response))
+    return step
 
 
 def with_topic() -> Cluster:
@@ -118,6 +150,30 @@ def test_a_refused_request_removes_nothing() -> None:
     reassigned_away_from_1(cluster)
 
     assert cluster.state.removed == {1: {T0: None}}
+    assert not any(isinstance(record, RemovalsConfirmed) for record in cluster.records)
+
+
+def test_what_was_asked_last_before_a_removal_does_not_confirm_it_and_what_comes_next_does() -> (
+    None
+):
+    cluster = with_topic()
+    cluster.held = [1]
+    reassigned_away_from_1(cluster)
+    asked = cluster.machine.run.asked_before_removal[1][T0]
+
+    assert answered(cluster, asked, T0).records == []
+    assert answered(cluster, asked + 1, T0).records == [RemovalsConfirmed(1, (T0,))]
+    assert cluster.machine.run.asked_before_removal == {}
+
+
+def test_a_replica_that_is_not_to_go_is_not_deleted_though_its_epoch_is_newer() -> None:
+    cluster = with_topic()
+    cluster.held = [1]
+    reassigned_away_from_1(cluster)
+    fenced = ErrorCode.FENCED_LEADER_EPOCH
+
+    assert answered(cluster, 1_000, tp("t-1"), fenced).effects == []
+    assert len(answered(cluster, 1_000, T0, fenced).effects) == 1
 
 
 def test_a_replica_that_comes_back_is_not_removed() -> None:

@@ -151,3 +151,15 @@ async def test_what_is_to_be_removed_goes_when_its_delay_is_over_and_never_at_on
     assert (removed, len(deletions)) == ([], 1)
     await asyncio.sleep(0.0007)
     assert (removed, len(deletions)) == (["now"], 0)
+
+
+async def test_a_log_may_take_longer_to_remove_than_a_disk_has_for_other_work(alone: Lab) -> None:
+    node = alone[1]
+    log_dir = node.log_dirs[node.paths[0]]
+    node.periodic.stop()
+    deletions = Deletions(node.engine.state, lambda _path, _tp: None)
+    removed: list[str] = []
+    node.workers[log_dir.path].delay_s = 3 * log_dir.queue.deadline_ms / 1000
+    deletions.schedule(log_dir.queue, lambda: removed.append("late"), 1)
+    await asyncio.sleep(4 * log_dir.queue.deadline_ms / 1000)
+    assert (removed, log_dir.is_online) == (["late"], True)

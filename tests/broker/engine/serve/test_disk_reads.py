@@ -175,6 +175,14 @@ async def test_committed_readers_read_from_memory_as_well(alone: Lab) -> None:
     assert queue.jobs_count == before
 
 
+async def test_transactions_that_memory_has_forgotten_are_read_from_the_disk(alone: Lab) -> None:
+    await alone.create(replicas=[1])
+    await three_transactions(alone[1])
+    alone[1].replica().partition.producers.ended.restart_at(8)
+    result = await read(alone[1])
+    assert (offsets_of(result), aborted_of(result)) == ([0, 1, 2, 3, 4, 5], [(1, 0)])
+
+
 @pytest.mark.parametrize(
     ("span", "serves"),
     [
