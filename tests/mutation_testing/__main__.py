@@ -17,7 +17,7 @@ import click
 import protocol
 from tests.mutation_testing.importers import Importers
 from tests.mutation_testing.judging import Stage, judge
-from tests.mutation_testing.places import lines_by_file
+from tests.mutation_testing.places import spots_by_file
 from tests.mutation_testing.planting import ROOT, Mutant, all_mutants, sample
 from tests.mutation_testing.reach import Case, Reach, code_digest, own_tests
 from tests.mutation_testing.results import (
@@ -113,7 +113,7 @@ class Reaches:
         return Stage(name=name, cases=cases, cpu_s=self._cpu_s if name == "seeds" else None)
 
     def _cases(self, name: str, mutants: Sequence[Mutant]) -> Iterable[Case]:
-        places = lines_by_file(mutants)
+        places = spots_by_file(mutants)
         if name == "tests":
             importers = Importers()
             reach = Reach(name, self._folder, importers.digest)

@@ -14,30 +14,31 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from tests.mutation_testing.notes import Spot
 from tests.mutation_testing.planting import ROOT, Mutant
 
 PACKAGES: Final = ("broker", "controller", "protocol", "simulation", "jbodlab")
 """What a case depends on."""
-Place = tuple[str, int]
-"""A file, from the root of the repository, and the line in which a statement begins."""
+Place = tuple[str, Spot]
+"""A file, from the root of the repository, and what is to be noted there."""
 _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 def places_of(mutant: Mutant, root: Path = ROOT) -> tuple[Place, ...] | None:
     """Return the places of which one has to run; None where nobody knows, as in a class's body."""
     if not mutant.is_at_import:
-        return ((mutant.path, mutant.lines.start),)
+        return ((mutant.path, f"{mutant.lines.start} {mutant.operator} {mutant.occurrence}"),)
     if (name := _constant(root / mutant.path, mutant.lines.start)) is None:
         return None
     return _readers(name, mutant.path, root)
 
 
-def lines_by_file(mutants: Iterable[Mutant], root: Path = ROOT) -> dict[str, list[int]]:
+def spots_by_file(mutants: Iterable[Mutant], root: Path = ROOT) -> dict[str, list[Spot]]:
     """Return the places of all of these, by file."""
     places = {place for mutant in mutants for place in places_of(mutant, root) or ()}
-    found: dict[str, list[int]] = {}
-    for path, line in sorted(places):
-        found.setdefault(path, []).append(line)
+    found: dict[str, list[Spot]] = {}
+    for path, spot in sorted(places):
+        found.setdefault(path, []).append(spot)
     return found
 
 
@@ -62,7 +63,7 @@ def _readers(name: str, path: str, root: Path) -> tuple[Place, ...] | None:
         for line in _reading(_tree(file), name, in_function=False):
             if line is None:
                 return None
-            found.append((file.relative_to(root).as_posix(), line))
+            found.append((file.relative_to(root).as_posix(), str(line)))
     return tuple(dict.fromkeys(found))
 
 

@@ -132,9 +132,14 @@ def sample(mutants: Iterable[Mutant], count: int, seed: int) -> list[Mutant]:
 def mutated_source(mutant: Mutant, root: Path = ROOT) -> str:
     """Return the code of a mutant's file with the bug in it."""
     source = (root / mutant.path).read_text(encoding="utf-8")
-    mutated = mutate_code(source, OPERATORS[mutant.operator](), mutant.occurrence)
-    assert mutated is not None, f"{mutant.id} is not in {mutant.path}"
-    return mutated
+    return mutated(source, mutant.operator, mutant.occurrence)
+
+
+def mutated(source: str, operator: str, occurrence: int) -> str:
+    """Return code with a bug at one of the places where an operator applies."""
+    found = mutate_code(source, OPERATORS[operator](), occurrence)
+    assert found is not None, f"{operator} applies at no place {occurrence}"
+    return found
 
 
 def plant(mutant: Mutant, root: Path = ROOT) -> None:

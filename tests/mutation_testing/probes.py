@@ -1,90 +1,73 @@
-"""Notes which of some statements a process runs: a note is put before each, and nothing is traced.
+"""Notes which mutants a process would notice: notes are in the code, and nothing is traced.
 
 All other code is as fast as without. Nothing is written to a source file.
 """
 
 from __future__ import annotations
 
-import ast
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, Final
+from typing import Any
 
+from tests.mutation_testing.notes import DIFFERS, RAN, Spot, with_notes
 from tests.mutation_testing.planting import ROOT
 
-Places = Mapping[str, Sequence[int]]
-"""File, from the root of the repository -> lines in which statements begin."""
-_NOTE: Final = "_note_that_this_ran_"
+Places = Mapping[str, Sequence[Spot]]
+"""File, from the root of the repository -> spots in it."""
 
 
 class Probes:
-    """Statements of modules that are still to be imported, and which of them ran."""
+    """Spots in modules that are still to be imported, and which of them made a difference."""
 
     def __init__(self, places: Places, root: Path = ROOT) -> None:
-        self._places = {str(root / path): (path, lines) for path, lines in places.items()}
-        self._ran: set[tuple[str, int]] = set()
+        self._places = {str(root / path): (path, spots) for path, spots in places.items()}
+        self._ran: set[tuple[str, Spot]] = set()
         names = [path.removesuffix(".py").replace("/", ".") for path in places]
         for name in names:
             assert name not in sys.modules, f"{name} is in use"
         sys.meta_path.insert(0, _Finder(names, self))
 
-    def take(self) -> dict[str, list[int]]:
-        """Return the places that were run since this was asked last."""
-        found: dict[str, list[int]] = {}
-        for path, line in sorted(self._ran):
-            found.setdefault(path, []).append(line)
+    def take(self) -> dict[str, list[Spot]]:
+        """Return the spots that were noted since this was asked last."""
+        found: dict[str, list[Spot]] = {}
+        for path, spot in sorted(self._ran):
+            found.setdefault(path, []).append(spot)
         self._ran.clear()
         return found
 
     def code(self, source: bytes, file: str) -> CodeType:
         """Return the code of a file with its notes."""
-        _, lines = self._places[file]
-        return compile(with_notes(source, lines), file, "exec")
+        _, spots = self._places[file]
+        return compile(with_notes(source.decode(), spots), file, "exec")
 
     def note_in(self, module: ModuleType, file: str) -> None:
         """Give a module what its notes call."""
         path, _ = self._places[file]
 
-        def note(line: int) -> None:
-            self._ran.add((path, line))
+        def note(spot: Spot) -> None:
+            self._ran.add((path, spot))
 
-        module.__dict__[_NOTE] = note
+        def compare(spot: Spot, value: Any, mutant: Callable[[], Any], is_truth: bool) -> Any:
+            if (path, spot) not in self._ran and _differs(value, mutant, is_truth=is_truth):
+                note(spot)
+            return value
 
-
-def with_notes(source: bytes | str, lines: Iterable[int]) -> ast.Module:
-    """Return a module with a note before each statement that begins in a line, or has it in it."""
-    tree = ast.parse(source)
-    blocks = list(_blocks(tree))
-    for line in sorted(lines, reverse=True):
-        begins = [
-            (statement.lineno, block, statement)
-            for block in blocks
-            for statement in block
-            if statement.lineno <= line <= (statement.end_lineno or 0)
-        ]
-        assert begins, f"no statement is in line {line}"
-        innermost = max(begin for begin, _, _ in begins)
-        _, block, statement = next(each for each in begins if each[0] == innermost)
-        call = ast.Call(ast.Name(_NOTE, ast.Load()), [ast.Constant(line)], [])
-        note = ast.copy_location(ast.Expr(call), statement)
-        block.insert(_index_of(statement, block), ast.fix_missing_locations(note))
-    return tree
+        module.__dict__[RAN] = note
+        module.__dict__[DIFFERS] = compare
 
 
-def _blocks(tree: ast.AST) -> Iterator[list[ast.stmt]]:
-    for node in ast.walk(tree):
-        for name in ("body", "orelse", "finalbody"):
-            block: Any = getattr(node, name, None)
-            if isinstance(block, list):
-                yield block
-
-
-def _index_of(statement: ast.stmt, block: Sequence[ast.stmt]) -> int:
-    return next(number for number, each in enumerate(block) if each is statement)
+def _differs(value: Any, mutant: Callable[[], Any], *, is_truth: bool) -> bool:
+    try:
+        other = mutant()
+        if is_truth:
+            return bool(value) != bool(other)
+        return type(value) is not type(other) or bool(value != other)
+    except Exception:  # noqa: BLE001 - a mutant may raise anything, which is another thing to do
+        return True
 
 
 class _Finder(MetaPathFinder):

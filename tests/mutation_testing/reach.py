@@ -1,4 +1,4 @@
-"""Which places of mutants each seed, scenario and file of tests runs, and what it costs.
+"""Which mutants make a difference to each seed, scenario and file of tests, and what it costs.
 
 Whatever does not reach a mutant behaves as without it: it need not be run with it. Only places of
 mutants that are still to be judged are asked about; what is known for the same code is not again.
@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from tests.mirrors import files_about
 from tests.mutation_testing.forks import in_forks, limit_cpu
+from tests.mutation_testing.notes import Spot
 from tests.mutation_testing.places import PACKAGES, places_of
 from tests.mutation_testing.planting import ROOT, Mutant
 from tests.mutation_testing.probes import Places, Probes
@@ -29,7 +30,7 @@ _CASE_WALL_S_MAX: Final = 3600
 BATCH: Final = 6
 """So many cases share a process, which imports everything first."""
 Looked = dict[str, Any]
-"""A case's processor time, what it found, and its lines."""
+"""A case's processor time, what it found, and what was noted."""
 Look = Callable[[str, Sequence[str], Places], list[Looked]]
 
 
@@ -44,29 +45,29 @@ class Case:
     cpu_s: float
     found: list[str]
     """What it finds without a mutant: then it cannot judge any."""
-    lines: Mapping[str, list[int]]
-    """File -> places that it runs, of those that were asked about."""
-    asked: Mapping[str, list[int]] = field(default_factory=dict[str, list[int]])
-    """File -> places that were asked about."""
+    noted: Mapping[str, list[Spot]]
+    """File -> spots at which mutants make a difference to it, of those that were asked about."""
+    asked: Mapping[str, list[Spot]] = field(default_factory=dict[str, list[Spot]])
+    """File -> spots that were asked about."""
 
     def reaches(self, mutant: Mutant) -> bool:
         """Tell whether the mutant would make any difference to it."""
         if self.kind == "own_tests":
-            return mutant.path in self.lines
+            return mutant.path in self.noted
         places = places_of(mutant)
         if places is None:
             return True
-        return any(line in self.lines.get(path, ()) for path, line in places)
+        return any(spot in self.noted.get(path, ()) for path, spot in places)
 
     def knows(self, places: Places) -> bool:
         """Tell whether all of these were asked about."""
-        return all(set(lines) <= set(self.asked.get(path, ())) for path, lines in places.items())
+        return all(set(spots) <= set(self.asked.get(path, ())) for path, spots in places.items())
 
 
 def own_tests(paths: Iterable[str], root: Path = ROOT) -> list[Case]:
     """Return the files of tests that mirror source files, without running them."""
     return [
-        Case(kind="own_tests", name=test, code="", cpu_s=0, found=[], lines={path: []})
+        Case(kind="own_tests", name=test, code="", cpu_s=0, found=[], noted={path: []})
         for path in dict.fromkeys(paths)
         for test in files_about(path, root)
     ]
@@ -102,8 +103,9 @@ class Reach:
         self._known: dict[str, Case] = {}
         if self._file.exists():
             for line in self._file.read_text(encoding="utf-8").splitlines():
-                case = Case(**json.loads(line))
-                self._known[case.name] = case
+                content: dict[str, Any] = json.loads(line)
+                if "noted" in content:
+                    self._known[content["name"]] = Case(**content)
 
     def of(
         self,
@@ -154,7 +156,7 @@ class Reach:
             if ended.value is None and len(batch) > 1:
                 alone += batch
                 continue
-            dead: Looked = {"cpu_s": 0.0, "found": [ended.died], "lines": {}}
+            dead: Looked = {"cpu_s": 0.0, "found": [ended.died], "noted": {}}
             looked: list[Looked] = ended.value or [dead]
             for name, found in zip(batch, looked, strict=True):
                 self._keep(name, places, found)
@@ -162,7 +164,7 @@ class Reach:
         return alone
 
     def _keep(self, name: str, places: Places, found: Looked) -> None:
-        asked = {path: list(lines) for path, lines in places.items()}
+        asked = {path: list(spots) for path, spots in places.items()}
         case = Case(kind=self._kind, name=name, code=self._code(name), asked=asked, **found)
         self._known[name] = case
         self._file.parent.mkdir(parents=True, exist_ok=True)
@@ -181,5 +183,5 @@ def look_at(kind: str, names: Sequence[str], places: Places) -> list[Looked]:
         begun_s = time.process_time()
         found = run(name)
         cpu_s = time.process_time() - begun_s
-        looked.append({"cpu_s": cpu_s, "found": found, "lines": probes.take()})
+        looked.append({"cpu_s": cpu_s, "found": found, "noted": probes.take()})
     return looked

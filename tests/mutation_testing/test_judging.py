@@ -25,9 +25,12 @@ MUTANT = Mutant(
 )
 
 
-def case(name: str, *lines: int, cpu_s: float = 1, found: Sequence[str] = ()) -> Case:
-    reached = {MUTANT.path: list(lines), "broker/core/tail.py": [7]}
-    return Case(kind="seeds", name=name, code="0", cpu_s=cpu_s, found=list(found), lines=reached)
+SPOT = "7 DropEffect 0"
+
+
+def case(name: str, *spots: str, cpu_s: float = 1, found: Sequence[str] = ()) -> Case:
+    noted = {MUTANT.path: list(spots), "broker/core/tail.py": [SPOT]}
+    return Case(kind="seeds", name=name, code="0", cpu_s=cpu_s, found=list(found), noted=noted)
 
 
 class Runs:
@@ -53,7 +56,9 @@ def stage(*cases: Case, cpu_s: float | None = None) -> Stage:
 
 def test_a_mutant_meets_what_reaches_it_up_to_the_first_that_finds_it() -> None:
     runs = Runs("3", "4")
-    met = meet(stage(case("1", 6, 8), case("2", 7), case("3", 7), case("4", 7)), MUTANT, runs)
+    met = meet(
+        stage(case("1", "7"), case("2", SPOT), case("3", SPOT), case("4", SPOT)), MUTANT, runs
+    )
 
     assert runs.ran == ["2", "3"]
     assert runs.limits_s == [1 + HANGS_S, 1 + HANGS_S]
@@ -71,13 +76,13 @@ def test_a_mutant_that_works_at_import_meets_everything() -> None:
 def test_what_finds_something_without_a_mutant_judges_nobody() -> None:
     runs = Runs("1")
 
-    assert meet(stage(case("1", 7, found=["a bug"])), MUTANT, runs)["by"] == ""
+    assert meet(stage(case("1", SPOT, found=["a bug"])), MUTANT, runs)["by"] == ""
     assert runs.ran == []
 
 
 def test_what_need_not_run_takes_its_share_of_the_time() -> None:
     runs = Runs("3")
-    cases = case("1", cpu_s=6), case("2", cpu_s=5), case("3", 7)
+    cases = case("1", cpu_s=6), case("2", cpu_s=5), case("3", SPOT)
 
     assert meet(stage(*cases, cpu_s=10), MUTANT, runs)["by"] == ""
     assert meet(stage(*cases, cpu_s=12), MUTANT, runs)["by"] == "3"

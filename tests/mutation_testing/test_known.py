@@ -10,6 +10,7 @@ import pytest
 
 from tests.mutation_testing.__main__ import warm_up
 from tests.mutation_testing.judging import Stage, judge
+from tests.mutation_testing.places import spots_by_file
 from tests.mutation_testing.planting import mutants_of
 from tests.mutation_testing.reach import Case
 from tests.mutation_testing.results import Result
@@ -35,8 +36,8 @@ def verdicts() -> dict[str, str]:
         for mutant in mutants
         if mutant.id in (*KNOWN, NO_BUG)
     ]
-    lines = {file: list(range(1, 500)) for file in files}
-    case = Case(kind="scenarios", name=SCENARIO, code="", cpu_s=0, found=[], lines=lines)
+    noted = spots_by_file(mutant for mutant, _ in asked)
+    case = Case(kind="scenarios", name=SCENARIO, code="", cpu_s=0, found=[], noted=noted)
     stage = Stage(name="scenarios", cases=[case], cpu_s=None)
     return {mutant.id: result.by for mutant, result in judge(stage, asked, jobs=2)}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutation_testing.places import lines_by_file, places_of
+from tests.mutation_testing.places import Place, places_of, spots_by_file
 from tests.mutation_testing.planting import Mutant, mutants_of
 
 RULE = '''"""A module."""
@@ -65,18 +65,18 @@ def mutant_in(line: int, root: Path) -> Mutant:
 @pytest.mark.parametrize(
     ("line", "places"),
     [
-        (17, ((PATH, 17),)),
-        (18, ((PATH, 18),)),
-        (3, ((PATH, 17), ("broker/other.py", 7))),
-        (4, ((PATH, 18),)),
-        (5, ((PATH, 21),)),
+        (17, ((PATH, "17 ConditionAlwaysHolds 0"),)),
+        (18, ((PATH, "18 DropEffect 0"),)),
+        (3, ((PATH, "17"), ("broker/other.py", "7"))),
+        (4, ((PATH, "18"),)),
+        (5, ((PATH, "21"),)),
         (6, None),
         (13, None),
         (15, None),
     ],
 )
 def test_a_place_is_the_statement_itself_or_those_that_read_the_constant(
-    line: int, places: tuple[tuple[str, int], ...] | None, root: Path
+    line: int, places: tuple[Place, ...] | None, root: Path
 ) -> None:
     assert places_of(mutant_in(line, root), root) == places
 
@@ -84,4 +84,7 @@ def test_a_place_is_the_statement_itself_or_those_that_read_the_constant(
 def test_places_of_several_are_told_once_by_file(root: Path) -> None:
     mutants = [mutant_in(line, root) for line in (3, 6, 17, 18)]
 
-    assert lines_by_file(mutants, root) == {PATH: [17, 18], "broker/other.py": [7]}
+    assert spots_by_file(mutants, root) == {
+        PATH: ["17", "17 ConditionAlwaysHolds 0", "18 DropEffect 0"],
+        "broker/other.py": ["7"],
+    }

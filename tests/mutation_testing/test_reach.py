@@ -13,7 +13,7 @@ from tests.mutation_testing.probes import Places
 from tests.mutation_testing.reach import Reach
 
 PATH = "broker/core/isr.py"
-PLACES = {PATH: [7, 9]}
+PLACES: Places = {PATH: ["7", "9"]}
 
 
 class Looks:
@@ -27,9 +27,9 @@ class Looks:
             told.write(" ".join(names) + "\n")
         if "dies" in names:
             os._exit(3)
-        lines = {path: list(begins[:1]) for path, begins in places.items()}
+        noted = {path: list(spots[:1]) for path, spots in places.items()}
         return [
-            {"cpu_s": 20.0 if name == "100" else 2.0, "found": [], "lines": lines} for name in names
+            {"cpu_s": 20.0 if name == "100" else 2.0, "found": [], "noted": noted} for name in names
         ]
 
     def taken(self) -> list[str]:
@@ -51,16 +51,16 @@ def reach(looks: Looks, folder: Path, code: str = "1") -> Reach:
 def test_what_is_known_is_not_asked_again(looks: Looks, tmp_path: Path) -> None:
     found = reach(looks, tmp_path).of(["a", "b"], PLACES, jobs=1)
 
-    assert [(case.name, case.cpu_s, case.lines) for case in found] == [
-        ("a", 2.0, {PATH: [7]}),
-        ("b", 2.0, {PATH: [7]}),
+    assert [(case.name, case.cpu_s, case.noted) for case in found] == [
+        ("a", 2.0, {PATH: ["7"]}),
+        ("b", 2.0, {PATH: ["7"]}),
     ]
     assert looks.taken() == ["a b"]
-    assert reach(looks, tmp_path).of(["b", "c", "a"], {PATH: [9]}, jobs=1)[0] == found[1]
+    assert reach(looks, tmp_path).of(["b", "c", "a"], {PATH: ["9"]}, jobs=1)[0] == found[1]
     assert looks.taken() == ["c"]
 
 
-@pytest.mark.parametrize("places", [{PATH: [8]}, {**PLACES, "broker/core/tail.py": [7]}])
+@pytest.mark.parametrize("places", [{PATH: ["8"]}, {**PLACES, "broker/core/tail.py": ["7"]}])
 def test_other_places_are_asked_about(places: Places, looks: Looks, tmp_path: Path) -> None:
     reach(looks, tmp_path).of(["a"], PLACES, jobs=1)
     reach(looks, tmp_path).of(["a"], places, jobs=1)
