@@ -53,7 +53,7 @@ healing takes its time: at full rate a few such seeds would cost as much as all 
 """
 _APART_FROM: Final = 1_000
 """Above the numbers of all other orders: names end in them."""
-MET_WITHIN_MS: Final = 60_000
+MET_WITHIN_MS: Final = 20_000
 """How long faults that met nothing in the story stay on, with what provokes them."""
 
 HALF_OPEN_HEALS_WITHIN_MS: Final = 90_000

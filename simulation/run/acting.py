@@ -7,13 +7,24 @@ from typing import Any, Final
 
 from protocol.errors import Malformed
 from simulation.cluster_instance import ClusterInstanceError
-from simulation.core.actions import Action
+from simulation.core.actions import Action, Ask, Stop, StopWorkload
 from simulation.run.breaking import BREAKS
 from simulation.run.ordering import ORDERS
 from simulation.run.run_context import RunContext, StepError
 
 # Any: each takes the class of its row, beyond what a type can say.
 _ACTS: Final[Mapping[type, Callable[[RunContext, Any], Awaitable[None]]]] = {**BREAKS, **ORDERS}
+
+
+def may_be_given_up(action: Action) -> bool:
+    """Return whether who waits for an action may leave in its middle: it is settled all the same.
+
+    The history says of an order that it may come yet; a node that is to stop is killed; a client
+    goes on ending.
+    """
+    if isinstance(action, (Stop, StopWorkload)):
+        return True
+    return type(action) in ORDERS and not isinstance(action, Ask)
 
 
 async def act(context: RunContext, action: Action) -> None:

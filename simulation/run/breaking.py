@@ -18,6 +18,7 @@ from simulation.cluster_instance import ClusterInstanceError
 from simulation.core import actions as do
 from simulation.core.journal_edits import edited
 from simulation.core.references import ALL
+from simulation.run.patience import pause_s
 from simulation.run.run_context import RunContext, StepError, WrongWriter
 
 LOOK_EVERY_MS: Final = 50
@@ -58,11 +59,12 @@ async def _clear(context: RunContext, action: do.Clear) -> None:
 
 
 async def _clear_once_met(context: RunContext, name: str) -> None:
+    began_ms = context.cluster.now_ms()
     while True:
         if name not in await context.unmet_faults():
             await _take_off(context, name)
             return
-        await asyncio.sleep(LOOK_EVERY_MS / 1000)
+        await asyncio.sleep(pause_s(context.cluster.now_ms() - began_ms, LOOK_EVERY_MS))
 
 
 async def _take_off(context: RunContext, name: str) -> None:
@@ -77,12 +79,13 @@ async def _kill(context: RunContext, action: do.Kill) -> None:
 async def _stop(context: RunContext, action: do.Stop) -> None:
     """Stop a node; one that does not end in time is killed, lest it ends when nobody expects it.
 
-    A paused one would end when it goes on, after all counts as healed.
+    So is one that nobody waits for any more. A paused one would end when it goes on, after all
+    counts as healed.
     """
     node = context.node(action.node)
     try:
         await context.cluster.stop_node(node)
-    except ClusterInstanceError:
+    except (ClusterInstanceError, asyncio.CancelledError):
         await context.cluster.kill_node(node)
         raise
 

@@ -17,6 +17,7 @@ from simulation.core.plan import Ending
 from simulation.core.plan_document import value_text
 from simulation.run.acting import act
 from simulation.run.healing import LOOK_EVERY_MS, NEEDS, Repair, end_breakage
+from simulation.run.patience import pause_s
 from simulation.run.run_context import RunContext, StepError
 from simulation.run.story import Story
 
@@ -45,7 +46,7 @@ async def trigger_unmet_faults(context: RunContext, ending: Ending, story: Story
         if now_ms - tried_ms >= PATIENCE_MS:
             await _try(context, story, attempts.following(unmet))
             tried_ms = context.cluster.now_ms()
-        await asyncio.sleep(LOOK_EVERY_MS / 1000)
+        await asyncio.sleep(pause_s(now_ms - began_ms, LOOK_EVERY_MS))
     story.tell(f"every fault has met something after {context.cluster.now_ms() - began_ms} ms")
 
 

@@ -18,6 +18,7 @@ from simulation.core.observation import LogDirName, Observation
 from simulation.core.plan import Ending
 from simulation.core.references import ALL
 from simulation.run.acting import act
+from simulation.run.patience import pause_s
 from simulation.run.run_context import RunContext, StepError
 from simulation.run.story import Story
 from simulation.run.workloads import ENDS_WITHIN_MS
@@ -75,7 +76,7 @@ async def heal(context: RunContext, ending: Ending, story: Story) -> int:
         if may_replace:
             await repair.replace_wrong_writers(seen)
             await repair.replace_copies(seen)
-        await asyncio.sleep(LOOK_EVERY_MS / 1000)
+        await asyncio.sleep(pause_s(lasted_ms, LOOK_EVERY_MS))
 
 
 def _patience_ms(ending: Ending) -> int:
@@ -120,7 +121,7 @@ async def _read_up(context: RunContext, ending: Ending, story: Story) -> str:
             return ""
         if lasted_ms > ending.heals_within_ms:
             return f"not read {lasted_ms} ms after all was well: {'; '.join(unread)}"
-        await asyncio.sleep(LOOK_EVERY_MS / 1000)
+        await asyncio.sleep(pause_s(lasted_ms, LOOK_EVERY_MS))
 
 
 def _unread(context: RunContext, seen: Observation, lost: Collection[str]) -> list[str]:

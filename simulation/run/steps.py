@@ -8,25 +8,39 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-from simulation.core.actions import Action, Expect, Fault, Holds, Step, Until, Wait, When
+from simulation.core.actions import (
+    Action,
+    EditJournal,
+    Expect,
+    Fault,
+    Holds,
+    Step,
+    Until,
+    Wait,
+    When,
+)
 from simulation.core.conditions import Condition
 from simulation.core.judging import Judgement, judge
 from simulation.core.needs import needs_of
 from simulation.core.observation import Observation
 from simulation.core.plan_document import value_text
 from simulation.core.plan_words import word_of
-from simulation.run.acting import act
+from simulation.run.acting import act, may_be_given_up
+from simulation.run.patience import pause_s
 from simulation.run.run_context import RunContext, StepError
 from simulation.run.story import Story
 
 LOOK_EVERY_MS: Final = 50
 TRY_AGAIN_MS: Final = 500
-TOO_LATE_MS: Final = 20_000
+TOO_LATE_MS: Final = 8_000
 """A step that may fail is left out when its time is over for so long: the ending does the rest.
 
-Orders behind one that nobody answered for two minutes would each wait as long once the story is
-over.
+An order that nobody answered by then, or a node that did not end, is given up: behind one that
+takes two minutes each would wait as long once the story is over. Edits of the journal always
+follow: one of them takes back what the one before it did.
 """
+GIVEN_UP_MS_MIN: Final = 1_000
+"""How long one that begins late is waited for at least."""
 _CONDITIONAL: Final = (Until, Expect, Holds)
 
 
@@ -89,7 +103,7 @@ class Player:
                     self.failures.append(failure)
 
     def _comes_too_late(self, step: Step) -> bool:
-        if not step.may_fail or step.at_ms is None:
+        if not step.may_fail or step.at_ms is None or isinstance(step.action, EditJournal):
             return False
         return self._story.now_ms - step.at_ms > TOO_LATE_MS
 
@@ -121,11 +135,27 @@ class Player:
                 self._when(condition, steps, group)
             case action:
                 self._story.tell(value_text(action))
-                await act(self._context, action)
+                await self._act(step)
                 word = word_of(type(action))
                 self.done[word] = self.done.get(word, 0) + 1
                 if isinstance(action, Fault):
                     self.faults.append(action)
+
+    async def _act(self, step: Step) -> None:
+        """Do an action; give it up in time if it may fail and waits for somebody's answer.
+
+        Raises:
+            StepError: as ``act``, or it was given up.
+        """
+        if step.at_ms is None or not step.may_fail or not may_be_given_up(step.action):
+            await act(self._context, step.action)
+            return
+        left_ms = step.at_ms + TOO_LATE_MS - self._story.now_ms
+        try:
+            async with asyncio.timeout(max(left_ms, GIVEN_UP_MS_MIN) / 1000):
+                await act(self._context, step.action)
+        except TimeoutError as error:
+            raise StepError("nobody answers, it is given up") from error
 
     async def _until(self, condition: Condition, within_ms: int) -> None:
         began_ms = self._story.now_ms
@@ -163,10 +193,11 @@ class Player:
         watch.task = group.create_task(self._watch(watch, steps, group), name="when")
 
     async def _watch(self, watch: _Watch, steps: Sequence[Step], group: asyncio.TaskGroup) -> None:
+        began_ms = self._story.now_ms
         since = await self._look(watch.condition)
         judgement = judge(watch.condition, since)
         while not judgement.holds:
-            await asyncio.sleep(LOOK_EVERY_MS / 1000)
+            await asyncio.sleep(pause_s(self._story.now_ms - began_ms, LOOK_EVERY_MS))
             judgement = judge(watch.condition, await self._look(watch.condition), since)
         watch.has_begun = True
         self._story.tell(f"when: {judgement.says}")

@@ -120,7 +120,7 @@ class Workloads:
         with suppress(TimeoutError):
             async with asyncio.timeout(ENDS_WITHIN_MS / 1000):
                 for task in tasks:
-                    await task
+                    await asyncio.shield(task)  # It ends though who waits for it may give up.
         for task in tasks:
             if not task.done():
                 task.cancel()

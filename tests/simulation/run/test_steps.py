@@ -146,7 +146,8 @@ def test_a_step_that_may_fail_is_left_out_when_its_time_is_long_over() -> None:
         - wait: 30s
         - {at: 1s, may_fail: true, create_topic: late}
         - {at: 1s, create_topic: wanted}
-        - {at: 15s, may_fail: true, create_topic: later}
+        - {at: 1s, may_fail: true, edit_journal: copy}
+        - {at: 23s, may_fail: true, create_topic: later}
         """
     )
 
@@ -154,3 +155,46 @@ def test_a_step_that_may_fail_is_left_out_when_its_time_is_long_over() -> None:
     made = [line for line in story(verdict) if line.startswith("create_topic")]
     assert made[-2:] == ["create_topic: wanted", "create_topic: later"]
     assert "create_topic: late" not in made
+    assert "edit_journal: copy" in story(verdict)  # What edits it again must find the copy.
+
+
+def test_an_order_that_may_fail_is_given_up_when_nobody_answers_it_in_time() -> None:
+    verdict = play(
+        """
+        - pause: controller
+        - {at: 1s, may_fail: true, create_topic: late}
+        - resume: controller
+        - until: {led: late-0}
+        """
+    )
+
+    assert found(verdict) == []
+    (given_up,) = (line for line in verdict.story if "late: nobody answers" in line.text)
+    assert 9_000 <= given_up.at_ms < 9_100
+
+
+def test_a_node_that_nobody_waits_for_any_more_is_killed() -> None:
+    verdict = play(
+        """
+        - pause: broker-1
+        - {at: 1s, may_fail: true, stop: broker-1}
+        - expect: {node: {node: broker-1, state: stopped}}
+        """
+    )
+
+    assert found(verdict) == []
+    assert "stop: broker-1: nobody answers, it is given up" in story(verdict)
+
+
+def test_a_client_that_nobody_waits_for_any_more_ends_all_the_same() -> None:
+    verdict = play(
+        """
+        - {at: 500ms, pause: broker-1}
+        - {at: 1s, may_fail: true, stop_workload: load}
+        - resume: broker-1
+        """,
+        rest="workloads: [{name: load, topic: a, interval: 50ms, idempotent: true}]",
+    )
+
+    assert found(verdict) == []
+    assert "stop_workload: load: nobody answers, it is given up" in story(verdict)
