@@ -8,6 +8,7 @@ a contract is and puts contracts around rules; it knows none, ``simulation.contr
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import sys
 from collections import Counter
@@ -27,6 +28,8 @@ T = TypeVar("T")
 NAME: Final = "contracts"
 ROOMS: Final = (f"{broker.__name__}.", f"{controller.__name__}.")
 """Where functions are watched: the modules that have them by name."""
+_BUILTINS: Final = builtins.__dict__
+"""Every module names it, and no rule stands there: a look at it a module is most of all looks."""
 _TOLD_MAX: Final = 3
 """Of one contract in one run: what is broken once is broken at every call."""
 
@@ -79,13 +82,14 @@ class Contract:
 
 def tables_of(rooms: tuple[str, ...] = ROOMS) -> Iterator[dict[Any, Any]]:
     """Give the names of each module of the rooms, and the tables among what it names."""
-    for module_name, module in sorted(sys.modules.items()):
-        if module_name.startswith(rooms):
-            names = vars(module)
-            yield names
-            for one in list(names.values()):
-                if type(one) is dict:
-                    yield cast("dict[Any, Any]", one)
+    for module_name in sorted(name for name in sys.modules if name.startswith(rooms)):
+        names = vars(sys.modules[module_name])
+        yield names
+        yield from [
+            cast("dict[Any, Any]", one)
+            for one in names.values()
+            if type(one) is dict and one is not _BUILTINS
+        ]
 
 
 def of_method(owner: type, method: str) -> Callable[[Promise], Contract]:
@@ -168,7 +172,8 @@ class Contracts:
             else:
                 rule = contract.function
                 functions[id(rule)] = self._watched(contract, functions.get(id(rule), rule))
-        self._watch_functions(functions)
+        if functions:
+            self._watch_functions(functions)
         return self
 
     def __exit__(

@@ -72,7 +72,10 @@ def plant(planted: ExitStack, name: str, wrong: Callable[..., Any] | property) -
         setattr(contract.owner, str(rule), wrong)
         planted.callback(setattr, contract.owner, str(rule), before)
         return
+    sought = {id(rule)}
     for table in tables_of(ROOMS):
+        if sought.isdisjoint(map(id, table.values())):
+            continue
         for name in [name for name, value in table.items() if value is rule]:
             table[name] = wrong
             planted.callback(table.__setitem__, name, rule)
