@@ -160,10 +160,9 @@ class ClassicGroup:
         return max((member.rebalance_timeout_ms for member in self.members.values()), default=0)
 
     def add(self, member: Member, protocol_type: str) -> None:
-        """Take a member in; the first one says what the group is, and leads it."""
+        """Take a member in that says what all say the group is; the first one leads it."""
         assert member.member_id not in self.members
-        if not self.members:
-            self.protocol_type = protocol_type
+        self.protocol_type = protocol_type
         self.leader_id = self.leader_id or member.member_id
         self.members[member.member_id] = member
         self._count(member, 1)

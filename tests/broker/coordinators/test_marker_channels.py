@@ -77,6 +77,13 @@ async def test_a_topic_that_is_deleted_needs_no_marker() -> None:
     assert cluster.asked == []
 
 
+async def test_a_transaction_is_done_when_the_last_topic_without_a_leader_is_deleted() -> None:
+    cluster = Cluster()
+    cluster.tell({A0: -1})
+    await written(cluster, due(7, A0), meanwhile=lambda: cluster.tell({}))
+    assert cluster.asked == []
+
+
 async def test_markers_of_a_log_that_is_led_elsewhere_are_left_to_its_new_leader() -> None:
     cluster = Cluster()
     cluster.tell({A0: -1})
