@@ -7,12 +7,13 @@ partitions in two orders (G0): Kafka isolates no writes. After one another they 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from protocol.errors import ErrorCode
 from protocol.ids import NO_OFFSET, TopicPartition
 from protocol.topic_names import TRANSACTION_STATE
+from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.outcomes import (
     Outcomes,
@@ -44,7 +45,7 @@ def check_transactions(evidence: Evidence) -> list[Violation]:
         for text in _faults(span, txn, outcomes)
     ]
     mixed = [Violation(NAME, evidence.samples.ended_us, text) for text in _mixed(spans, outcomes)]
-    return [*found, *_refused(spans, evidence), *_reversed(spans, evidence.forgiven), *mixed]
+    return [*found, *_refused(spans, evidence), *_reversed(spans, evidence), *mixed]
 
 
 def _faults(span: Span, txn: Txn, outcomes: Outcomes) -> Iterator[str]:
@@ -113,19 +114,20 @@ def _leads(held: Sequence[ReplicaSample], begin_us: int, end_us: int) -> bool:
     return any(each.role is Role.LEADER for each in in_force(held, begin_us, end_us))
 
 
-def _reversed(
-    spans: list[tuple[Span, Txn]], forgiven: Mapping[TopicPartition, int]
-) -> Iterator[Violation]:
+def _reversed(spans: list[tuple[Span, Txn]], evidence: Evidence) -> Iterator[Violation]:
     """Find records that lie before those of a transaction that was over when theirs began.
 
-    Where those may have been lost, others have their offsets (seed 694003).
+    Where those may have been lost, or went with their topic, others have their offsets (seed
+    694003).
     """
+    deletions = deletions_of(evidence)
     told = [(span, txn) for span, txn in spans if span.end.kind is Kind.OK]
     for number, (before, first) in enumerate(told):
         ends = {
             send.tp: send.base_offset
             for send in first.sends
-            if before.begin.at_us > forgiven.get(send.tp, -1)
+            if before.begin.at_us > evidence.forgiven.get(send.tp, -1)
+            and not deletions.took_topic(send.tp.topic, before.begin.at_us)
         }
         for after, then in told[number + 1 :]:
             if after.begin.at_us <= before.end.at_us:

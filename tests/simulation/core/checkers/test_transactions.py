@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from simulation.core.checkers.transactions import TIMEOUT_US_MIN, check_transactions
-from simulation.core.history import Txn
+from simulation.core.history import Function, Order, Txn
 from simulation.core.samples import ClockSkew, Damage, Role
 from simulation.workload import java_producer, transactional_producer
 from tests.simulation.core.checkers.build import TP
@@ -115,6 +115,20 @@ def test_what_a_lost_transaction_had_written_to_others_may_write_to() -> None:
     story.at(1)
     story.txn(send(1, 5))
     story.samples.damages.append(Damage(2_000_000, 1, "d1", "power cut"))
+    story.at(3)
+    late = story.begin_txn(send(2), client="other")
+    story.at(4)
+    late.ok(Txn("other", (send(2, 3),)))
+    story.ended_log((3, 2), "commit")
+
+    assert [text for text in texts(story) if "G0" in text] == []
+
+
+def test_a_topic_that_was_made_anew_has_its_first_offsets_again() -> None:
+    story = TransactionStory()
+    story.at(1)
+    story.txn(send(1, 5))
+    story.at(2).order(Function.DELETE_TOPIC, Order(TP.topic))
     story.at(3)
     late = story.begin_txn(send(2), client="other")
     story.at(4)
