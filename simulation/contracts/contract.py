@@ -13,7 +13,6 @@ import inspect
 import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import wraps
 from types import FunctionType, TracebackType
@@ -160,7 +159,8 @@ class Contracts:
         self._rooms = rooms
         self._on_broken = on_broken
         self._told: Counter[str] = Counter()
-        self._undone = ExitStack()
+        self._undo: list[tuple[Callable[..., None], *tuple[Any, ...]]] = []
+        """What puts back what was there, the last first, and what it takes."""
         self._idle: list[_Asking] = []
         """Who asks nothing now: rules call rules, so several ask at a time."""
 
@@ -182,7 +182,9 @@ class Contracts:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        self._undone.close()
+        while self._undo:
+            put_back, *taken = self._undo.pop()
+            put_back(*taken)
 
     def _watch_method(self, contract: Contract, owner: type) -> None:
         name = str(contract.rule)
@@ -196,12 +198,11 @@ class Contracts:
             watched = classmethod(self._watched(contract, maker.__func__))
         else:
             watched = self._watched(contract, before)
-        is_own = name in vars(owner)
-        setattr(owner, name, watched)
-        if is_own:
-            self._undone.callback(setattr, owner, name, before)
+        if name in vars(owner):
+            self._undo.append((setattr, owner, name, vars(owner)[name]))
         else:
-            self._undone.callback(delattr, owner, name)
+            self._undo.append((delattr, owner, name))
+        setattr(owner, name, watched)
 
     def _watch_functions(self, watched: Mapping[int, Callable[..., Any]]) -> None:
         """Put them wherever a module has the function; ``watched`` is by its identity.
@@ -215,7 +216,7 @@ class Contracts:
             for name, value in list(table.items()):
                 if id(value) in watched:
                     table[name] = watched[id(value)]
-                    self._undone.callback(table.__setitem__, name, value)
+                    self._undo.append((table.__setitem__, name, value))
 
     def _watched(self, contract: Contract, rule: Callable[..., T]) -> Callable[..., T]:
         if inspect.iscoroutinefunction(rule):
