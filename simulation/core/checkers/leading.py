@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from protocol.faults.model import broker_node
 from protocol.ids import TopicPartition
 from simulation.core.checkers.timeline import in_force
-from simulation.core.samples import HOSTED_ROLES, ReplicaSample, Role, Samples
+from simulation.core.samples import HOSTED_ROLES, NodeSample, ReplicaSample, Role, Samples
 
 
 class Leading:
@@ -22,6 +23,11 @@ class Leading:
         for sample in samples.replicas:
             brokers = self._replicas.setdefault(sample.tp, {})
             brokers.setdefault(sample.broker, []).append(sample)
+        self._starts: dict[str, list[NodeSample]] = {}
+        for node in samples.nodes:
+            starts = self._starts.setdefault(node.node, [])
+            if node.is_up and (not starts or starts[-1].boot != node.boot):
+                starts.append(node)
 
     def during(
         self, tp: TopicPartition, broker: int, begin_us: int, end_us: int
@@ -46,20 +52,29 @@ class Leading:
 
         Who did not lead or follow the same topic in one leader epoch and process all the time may
         have had it, but not who had no such log at all, or one that was offline from before on: who
-        is offline at a look may have followed since the last one. None: nobody was seen to have
-        such a log, for topics may come and go between two looks.
+        is offline at a look may have followed since the last one, and so may whose process started
+        meanwhile. None: nobody was seen to have such a log, for topics may come and go between two
+        looks.
         """
         until_us = end_us + self._late_us
-        stood = [
-            in_force(samples, begin_us, until_us) or samples
-            for samples in self._replicas.get(tp, {}).values()
-        ]
-        hosting = [
-            seen
-            for seen in stood
+        stood = {
+            broker: in_force(samples, begin_us, until_us) or samples
+            for broker, samples in self._replicas.get(tp, {}).items()
+        }
+        hosting = {
+            broker: seen
+            for broker, seen in stood.items()
             if seen[0].at_us <= until_us and any(_may_have_hosted(one, begin_us) for one in seen)
-        ]
-        return sum(_may_reach(seen, end_offset) for seen in hosting) if hosting else None
+        }
+        returned = [broker for broker in stood if self._started(broker, begin_us, until_us)]
+        if not hosting and not returned:
+            return None
+        reached = [broker for broker, seen in hosting.items() if _may_reach(seen, end_offset)]
+        return len(dict.fromkeys((*reached, *returned)))
+
+    def _started(self, broker: int, begin_us: int, end_us: int) -> bool:
+        starts = self._starts.get(broker_node(broker), ())
+        return any(begin_us < start.at_us <= end_us for start in starts)
 
     def is_led_twice(self, tp: TopicPartition, at_us: int) -> bool:
         """Tell whether a former leader had not heard yet, at this time, that another one leads."""

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 from simulation.core.checkers.acks import check_acks
 from simulation.core.history import Function, Send, Txn
-from simulation.core.samples import FaultSample, Role, SampleSource, TopicSample
-from tests.simulation.core.checkers.build import TP, Story
+from simulation.core.samples import FaultSample, NodeSample, Role, SampleSource, TopicSample
+from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 
 def _texts(story: Story) -> list[str]:
@@ -133,6 +133,22 @@ def test_who_is_offline_at_a_look_may_have_followed_since_the_last_one() -> None
     assert len(_texts(story)) == 1
 
     story.replica(2, Role.OFFLINE, boot=2)
+    assert _texts(story) == []
+
+
+def test_who_started_meanwhile_may_have_followed_between_two_looks() -> None:
+    """Seed 1041752: it came back, caught up and joined, and the topic was deleted, within 10 ms."""
+    story = _story()
+    _needs(story, 2)
+    _lead(story, 0)
+    story.replica(2, Role.GONE)
+    sending = story.at(1).begin_send(7)
+    _lead(story.at(2), 1, isr=(1,))
+    sending.ok(sending.value._replace(base_offset=0, broker=1))
+    story.samples.nodes.append(NodeSample(1, "broker-2", is_up=True, boot=1))
+    assert len(_texts(story)) == 1
+
+    story.samples.nodes.append(NodeSample(SECOND_US * 3 // 2, "broker-2", is_up=True, boot=2))
     assert _texts(story) == []
 
 
