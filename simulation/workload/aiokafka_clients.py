@@ -53,6 +53,7 @@ from simulation.workload.pause import pause
 from simulation.workload.position_reset import PositionReset
 from simulation.workload.producer import Pace, ProducerSettings
 from simulation.workload.progress import Progress
+from simulation.workload.reading_place import go_back, reading_place
 
 UNTOLD: Final = ProducerRange(-1, -1, -1)
 """The library does not say how it numbers batches."""
@@ -286,7 +287,7 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
                     reads = await self._poll(consumer)
                     if reads:
                         await self._after_read(consumer, reads)
-                    self.positions |= positions_of(consumer)
+                    self.positions |= reading_place(consumer).positions
             finally:
                 await ended(consumer)
 
@@ -321,12 +322,14 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
     async def _poll(self, consumer: Any) -> list[Read]:
         asked = Poll(NO_LEADER, (), is_committed=self._settings.is_read_committed)
         with self._history.begin(self._client_id, Function.POLL, asked) as polling:
+            place = reading_place(consumer)
             try:
                 found = await consumer.getmany(timeout_ms=POLL_MS)
             except AiokafkaError as error:
                 if not isinstance(error, NoOffsetForPartitionError):  # It begins to read.
                     self.progress.count_error(error_name(error))
                 polling.fail(error_name(error))
+                go_back(consumer, place)
                 await self._position_reset.after(consumer, error, self.positions)
                 return []
             self._position_reset.polled()
@@ -357,19 +360,6 @@ def is_fetching(consumer: Any) -> bool:
     the same partition has no offset yet (``Fetcher._set_error`` asserts that only one does).
     """
     return not consumer._fetcher._fetch_task.done()  # noqa: SLF001 -- nothing public tells
-
-
-def positions_of(consumer: Any) -> dict[TopicPartition, int]:
-    """Return where a consumer is in the partitions that it is assigned and has begun to read."""
-    # The library has no public way to tell a position without waiting for one.
-    subscription = consumer._subscription.subscription  # noqa: SLF001
-    assignment = None if subscription is None else subscription.assignment
-    states = {} if assignment is None else {tp: assignment.state_value(tp) for tp in assignment.tps}
-    return {
-        TopicPartition(tp.topic, tp.partition): state.position
-        for tp, state in states.items()
-        if state is not None and state.has_valid_position
-    }
 
 
 def library_offsets(offsets: Mapping[TopicPartition, int]) -> dict[Any, int]:

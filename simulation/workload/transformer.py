@@ -22,11 +22,12 @@ from typing import Any
 from aiokafka.errors import KafkaError as AiokafkaError
 
 from simulation.core.history import Function, History, Read, Txn
-from simulation.workload.aiokafka_clients import is_fetching, positions_of
+from simulation.workload.aiokafka_clients import is_fetching
 from simulation.workload.aiokafka_start import ended, error_name, started
 from simulation.workload.group_consumer import GroupConsumerSettings, GroupConsumerWorkload
 from simulation.workload.pause import pause
 from simulation.workload.producer import ProducerSettings
+from simulation.workload.reading_place import reading_place
 from simulation.workload.transactional_producer import (
     commit_transaction,
     new_sends,
@@ -96,7 +97,7 @@ class TransformWorkload(GroupConsumerWorkload):
                     async with self._in_transaction:
                         await self._commit(producer, tuple(reads))
                 if not self._is_revoked:
-                    self.positions |= positions_of(consumer)
+                    self.positions |= reading_place(consumer).positions
         finally:
             await ended(consumer)
 

@@ -26,6 +26,7 @@ from protocol.messages.topics import (
     CreatePartitionsTopic,
     CreateTopicsRequest,
     DeleteTopicsRequest,
+    DeleteTopicState,
 )
 from protocol.transport.arrivals import Arrival
 from simulation.contracts.contract import Broken, of_method
@@ -181,7 +182,9 @@ def _partitions(mutations: Mutations, topic: Any) -> int:
         new = mutations._new_partitions  # noqa: SLF001 -- as above
         return new if asked == -1 else max(0, asked)
     image = mutations._image  # noqa: SLF001 -- as above
-    name = topic if isinstance(topic, str) else topic.name or image.topic_name(topic.topic_id)
+    name = topic if isinstance(topic, str) else topic.name
+    if not name and isinstance(topic, DeleteTopicState):
+        name = image.topic_name(topic.topic_id)
     known = image.topic(name) if name else None
     has = 0 if known is None else len(known.partitions)
     if isinstance(topic, CreatePartitionsTopic):

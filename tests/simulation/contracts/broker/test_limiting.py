@@ -24,7 +24,13 @@ from protocol.client_quotas.entities import (
 )
 from protocol.configs.parsing import broker_config
 from protocol.ids import BrokerId
-from protocol.messages.topics import CreatableTopic, CreateTopicsRequest, DeleteTopicsRequest
+from protocol.messages.topics import (
+    CreatableTopic,
+    CreatePartitionsRequest,
+    CreatePartitionsTopic,
+    CreateTopicsRequest,
+    DeleteTopicsRequest,
+)
 from protocol.transport.arrivals import SERVED_AT_ONCE, Arrival
 from tests.broker.fakes import topic_state, update_metadata
 from tests.simulation.contracts.wrong_rules import answers, told_of
@@ -143,6 +149,8 @@ def test_nobody_waits_longer_than_a_sample_for_its_share_of_time() -> None:
 
 
 def test_old_clients_and_topics_that_go_are_judged_by_what_is_known_of_them() -> None:
-    for request, version in ((ORDER, 5), (DeleteTopicsRequest(topic_names=["orders", "x"]), 4)):
+    nameless = CreatePartitionsRequest(topics=[CreatePartitionsTopic(name="", count=2)])
+    by_name = DeleteTopicsRequest(topic_names=["orders", "x"])
+    for request, version in ((ORDER, 5), (by_name, 4), (nameless, 3)):
         assert told_of(None, "Mutations.admit", lambda: admit(request, version)) == []  # noqa: B023
     assert arrive() == SERVED_AT_ONCE
