@@ -23,6 +23,7 @@ CONFIGS: Final[Mapping[str, str]] = {
     "group.max.size": "2147483647",
     "group.consumer.max.size": "2147483647",
     "transactional.id.expiration.ms": "604800000",
+    "offsets.retention.check.interval.ms": "600000",
     DELETES_TOPICS: "true",
 }
 """Those under which Apache Kafka was recorded, or its defaults: answers hang on most of them."""
