@@ -48,6 +48,7 @@ _LOGGER = logging.getLogger(__name__)
 _INDEX_SUFFIXES: Final = frozenset(
     {OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX}
 )
+_LOOKS_MAX: Final = 5
 _LEFTOVERS: Final = (DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX)
 
 
@@ -252,18 +253,22 @@ def _recover_surely(
     epochs: LeaderEpochs,
     on_segments: Callable[[int], None],
 ) -> tuple[int, ProducerStates]:
-    """Cut nothing that a second look finds to be whole: a read may have failed, and not the disk.
+    """Cut nothing that another look finds to be whole: a read may have failed, and not the disk.
 
-    A single batch is read twice where it is scanned. Differs from Kafka, which cuts at once.
+    What two looks in turn complain of is cut off, or what the last of ``_LOOKS_MAX`` does. A single
+    batch is read twice where it is scanned. Differs from Kafka, which cuts at once.
     """
-    try:
-        return _recover(checked, snapshots, epochs, on_segments)
-    except MisplacedBatch as exc:
-        segments = checked.segments[checked.first :]
-        _LOGGER.warning("%s: read again: %s", segments[0].directory.name, exc)
-        for segment in segments:
-            segment.file().forget(0)
-        return _recover(checked, snapshots, epochs, on_segments, is_sure=True)
+    complaint = ""
+    for _ in range(_LOOKS_MAX - 1):
+        try:
+            return _recover(checked, snapshots, epochs, on_segments, is_sure=complaint.__eq__)
+        except MisplacedBatch as exc:
+            complaint = str(exc)
+            segments = checked.segments[checked.first :]
+            _LOGGER.warning("%s: read again: %s", segments[0].directory.name, exc)
+            for segment in segments:
+                segment.file().forget(0)
+    return _recover(checked, snapshots, epochs, on_segments, is_sure=lambda _: True)
 
 
 def _recover(
@@ -272,14 +277,14 @@ def _recover(
     epochs: LeaderEpochs,
     on_segments: Callable[[int], None],
     *,
-    is_sure: bool = False,
+    is_sure: Callable[[str], bool],
 ) -> tuple[int, ProducerStates]:
     """Check every batch from the segment of the recovery point on.
 
     Cut at the first bad one. Return the end of the log and the producers there.
 
     Raises:
-        MisplacedBatch: unless ``is_sure``, which lets such a one be cut off, too.
+        MisplacedBatch: unless ``is_sure`` of what it says, so that such a one is cut off, too.
     """
     segments, first, _ = checked
     end = segments[first].base_offset
@@ -293,8 +298,9 @@ def _recover(
         if number > first:
             reason = why_misplaced(segment.base_offset, end, checked.whole_from)
             if reason is not None:
-                if not is_sure:
-                    raise MisplacedBatch(0, reason)
+                misplaced = MisplacedBatch(0, reason)
+                if not is_sure(str(misplaced)):
+                    raise misplaced
                 _drop(segments, number, reason)
                 break
             snapshots.take(segment.base_offset, producers)
@@ -302,7 +308,7 @@ def _recover(
             is_active = number == len(segments) - 1
             end = _recover_segment(segment, producers, found, is_active=is_active)
         except CorruptBatch as exc:
-            if isinstance(exc, MisplacedBatch) and not is_sure:
+            if isinstance(exc, MisplacedBatch) and not is_sure(str(exc)):
                 raise
             end = _cut(segments, number, exc)
             break

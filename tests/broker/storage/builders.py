@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,6 +86,18 @@ class OneBit(random.Random):
     def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
         del start, stop, step
         return self.bit
+
+
+class BitsInTurn(random.Random):
+    """Flips each bit once."""
+
+    def __init__(self, bits: Iterable[int]) -> None:
+        super().__init__(0)
+        self._bits = iter(bits)
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        del start, stop, step
+        return next(self._bits)
 
 
 def log_on(disk: Disk, name: str = "orders-0", config: Config | None = None) -> PartitionLog:

@@ -17,6 +17,7 @@ from protocol.records.batch import HEADER_SIZE_BYTES, Compression, read_batch_he
 from protocol.records.build import NewRecord
 from protocol.records.build_message_set import MessageSetOptions, build_message_set
 from tests.broker.storage.builders import (
+    BitsInTurn,
     Config,
     OneBit,
     batch,
@@ -370,3 +371,13 @@ def test_a_log_that_is_cut_ends_behind_the_batches_that_were_checked(read: int) 
 def test_what_is_misplaced_on_the_disk_is_cut_after_a_second_look(disk: MemoryDisk) -> None:
     corrupt(disk, FIRST, 4)
     assert reopen(disk).log.size_bytes == SIZE
+
+
+def test_two_looks_that_complain_of_different_batches_cut_nothing(disk: MemoryDisk) -> None:
+    """Seed 1042598: each misread another base offset, and the second was believed."""
+    bits = (8 * (SIZE + 3) + 1, 8 * (2 * SIZE + 6) + 1)
+    faulty = FaultyDisk(disk, chance=BitsInTurn(bits))
+    rule = faulty.set_fault("bit_flip", files=(FileClass.LOG,), times=2)
+    opened = reopen(faulty)
+    assert rule.hits == 2
+    assert offsets_read(opened.log, 0) == list(range(12))
