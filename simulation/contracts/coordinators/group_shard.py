@@ -15,6 +15,7 @@ from broker.core.groups.classic_group import ClassicGroup, GroupState
 from broker.core.groups.group_members import GroupMembers
 from broker.core.groups.group_offsets import Committed, GroupOffsets, read_offset
 from broker.core.groups.group_shard import Commit, FetchedOffset, GroupShard
+from broker.core.groups.membership import ExpiryRule
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import NO_PRODUCER_ID, TopicPartition
 from protocol.stored_records import GROUP_RECORDS, decode_key
@@ -231,6 +232,38 @@ def loaded(shard: GroupShard, now_ms: int, wall_ms: int) -> Generator[None, Deci
     wanted = now_ms + shard._config.offsets_retention_check_interval_ms  # noqa: SLF001 -- as above
     found = shard._look_due_ms  # noqa: SLF001 -- as above
     return None if found == wanted else f"looked for at {found}, not {wanted}"
+
+
+@of_method(GroupShard, "expire")
+def expire(shard: GroupShard, now_ms: int, wall_ms: int) -> Generator[None, Decided, Broken]:
+    """A look at all groups leaves no offset that is over; the next comes after an interval."""
+    is_begun, before_ms = bool(shard._to_look_at), shard._look_due_ms  # noqa: SLF001 -- as above
+    yield
+    due_ms = shard._look_due_ms  # noqa: SLF001 -- as above
+    if is_begun or due_ms == before_ms:
+        return None
+    if due_ms != now_ms + shard._config.offsets_retention_check_interval_ms:  # noqa: SLF001 -- as above
+        return f"looked for at {due_ms} after {now_ms}"
+    left = [group_id for group_id in shard.offsets.group_ids() if _over(shard, group_id, wall_ms)]
+    return f"offsets of {left} are over, and nobody looked" if left else None
+
+
+def _over(shard: GroupShard, group_id: str, wall_ms: int) -> list[TopicPartition]:
+    """Return where a group has offsets that its clients kept until now."""
+    rule = shard._membership.expiry(group_id)  # noqa: SLF001 -- as above
+    return [
+        tp
+        for tp, committed in shard.offsets.committed(group_id).items()
+        if 0 <= committed.expire_ms <= wall_ms or _is_old(shard, committed, rule, wall_ms)
+        if rule.may_expire and tp.topic not in rule.kept_topics
+        if not shard.offsets.is_unstable(group_id, tp)
+    ]
+
+
+def _is_old(shard: GroupShard, committed: Committed, rule: ExpiryRule, wall_ms: int) -> bool:
+    since_ms = committed.commit_ms if rule.unused_since_ms is None else rule.unused_since_ms
+    kept_ms = shard._config.offsets_retention_minutes * 60_000  # noqa: SLF001 -- as above
+    return committed.expire_ms < 0 and wall_ms - since_ms >= kept_ms
 
 
 @of_method(GroupMembers, "expire")

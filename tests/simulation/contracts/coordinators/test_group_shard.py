@@ -98,6 +98,26 @@ def silent() -> object:
     return shard.members.next_due_ms(), shard.members.expire(10_000, 10_000)
 
 
+def looked(expired: Committed, *, after_ms: int = 600_000, wall_ms: int = 1_000) -> Wrong:
+    """Look for expired offsets once."""
+
+    def use() -> None:
+        shard = shard_of(is_empty=True)
+        shard.offsets.put("g", {TP: expired})
+        shard.loaded(0, 0)
+        shard.expire(after_ms, wall_ms)
+
+    return use
+
+
+def looks_again(after_ms: int) -> Wrong:
+    def rule(shard: GroupShard, *_: object) -> Decided:
+        shard._look_due_ms = after_ms  # pyright: ignore[reportPrivateUsage] - nothing public sets it
+        return Decided()
+
+    return rule
+
+
 GOOD = NewOffset(TP, 5, 1, "hi")
 UNSTABLE = FetchedOffset(OTHER, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
 WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
@@ -141,6 +161,9 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("GroupShard.replay_end", ends_as(is_commit=True), end(is_commit=False)),
     ("GroupShard.replay_end", ends_as(is_commit=False), end(is_commit=True)),
     ("GroupShard.loaded", answers(Decided()), lambda: shard_of().loaded(0, 0)),
+    ("GroupShard.expire", looks_again(1_200_000), looked(FIVE._replace(expire_ms=1_000))),
+    ("GroupShard.expire", looks_again(1_200_000), looked(FIVE, wall_ms=604_800_100)),
+    ("GroupShard.expire", looks_again(600_000 + 1), looked(FIVE)),
     (
         "GroupShard.next_due_ms",
         answers(None),
