@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib import import_module
+from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
@@ -128,15 +129,16 @@ class Reach:
 
         One that takes many times as long as others is left out: they find more in its time.
         """
-        spent_s = 0.0
-        number = first
+        spent_s, taken = 0.0, 0
+        number, count = first, BATCH * jobs
         while spent_s < cpu_s:
-            count = BATCH * jobs
             for case in self.of(map(str, range(number, number + count)), places, jobs=jobs):
                 if spent_s < cpu_s and case.cpu_s <= SLOW_S:
                     yield case
-                    spent_s += case.cpu_s
+                    spent_s, taken = spent_s + case.cpu_s, taken + 1
             number += count
+            if taken:
+                count = min(BATCH * jobs, ceil((cpu_s - spent_s) / (spent_s / taken)))
 
     def _is_known(self, name: str, places: Places) -> bool:
         known = self._known.get(name)
