@@ -43,11 +43,15 @@ SESSION_TIMEOUTS_MS: Final = (500, 2_000, 2_000)
 """Of these each join says one. The shorter one ends before the others are waited for no more."""
 _JOIN, _SYNC, _BEAT, _LEAVE, _COMMIT = 9, 5, 4, 5, 8
 """Versions of the requests. A commit of before version 9 knows no member epochs."""
+_OLDER_JOIN: Final = 4
+"""The first one after which a new member has to say the id that it is told."""
+_OLDER_SYNC: Final = 4
+"""The last one that names no protocol."""
 _COMMIT_WITH_RETENTION: Final = 4
 """An older client says how long its offsets are kept."""
 _KEPT_MS: Final = 400
 _SUBSCRIPTION_VERSION: Final = 2
-_PROTOCOL: Final = "range"
+_PROTOCOL, _OTHER_PROTOCOL = "range", "sticky"
 _TYPE: Final = "consumer"
 _PASSING: Final = (
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
@@ -103,10 +107,12 @@ class ClassicSide:
         if self._joined is not None and (drawn := chance.randrange(12)):
             if drawn <= 2 and self._place.instance_id is not None:
                 return self._come_back()
-            return self._sync(self._joined, known)
+            return self._sync_somehow(drawn, self._joined, known)
         if self._is_called and (self._generation < 0 or chance.randrange(3)):
-            self._session_timeout_ms = SESSION_TIMEOUTS_MS[chance.randrange(3)]
-            return self._join()
+            drawn = chance.randrange(3)
+            self._session_timeout_ms = SESSION_TIMEOUTS_MS[drawn]
+            is_older = not drawn and self._place.instance_id is None
+            return self._join(_OLDER_JOIN if is_older else _JOIN)
         return self._stay(chance)
 
     def _stay(self, chance: Chance) -> Asking:
@@ -147,7 +153,7 @@ class ClassicSide:
     def _gone(self, answer: LeaveGroupResponse) -> None:
         self.is_out = answer.error_code not in _PASSING
 
-    def _join(self) -> Asking:
+    def _join(self, version: int = _JOIN) -> Asking:
         owned = [
             OwnedPartitions(topic=name, partitions=found) for name, found in self._owned.items()
         ]
@@ -167,11 +173,11 @@ class ClassicSide:
                 )
             ],
         )
-        return self._join_with(request)
+        return self._join_with(request, version)
 
-    def _join_with(self, request: JoinGroupRequest) -> Asking:
+    def _join_with(self, request: JoinGroupRequest, version: int = _JOIN) -> Asking:
         self._said = request
-        return Asking(request, _JOIN, self._has_joined)
+        return Asking(request, version, self._has_joined)
 
     def _has_joined(self, answer: JoinGroupResponse) -> None:
         code = ErrorCode(answer.error_code)
@@ -189,6 +195,21 @@ class ClassicSide:
             self._is_called = True
         elif code not in _PASSING:
             self.is_out = True
+
+    def _sync_somehow(
+        self, drawn: int, joined: JoinGroupResponse, known: Mapping[str, KnownTopic]
+    ) -> Asking:
+        """Ask for its assignment; at times as an older client, or as is refused."""
+        asking = self._sync(joined, known)
+        match drawn:
+            case 3:
+                asking.message.protocol_name = _OTHER_PROTOCOL
+                return asking._replace(answered=ignored)
+            case 4 | 5:
+                asking.message.protocol_type = asking.message.protocol_name = None
+                return asking._replace(version=_OLDER_SYNC)
+            case _:
+                return asking
 
     def _sync(self, joined: JoinGroupResponse, known: Mapping[str, KnownTopic]) -> Asking:
         is_leader = joined.leader == joined.member_id

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
+import pytest
+
 from broker.core.groups.subscription import assignment_of, encoded_assignment, subscription_of
 from protocol.errors import ErrorCode
 from protocol.messages.group_offsets import OffsetCommitRequest
@@ -119,6 +121,45 @@ def test_a_member_does_a_little_of_everything() -> None:
         "LeaveGroupRequest",
         "OffsetCommitRequest",
     }
+
+
+class Drawing:
+    """Draws these numbers, one after the other."""
+
+    def __init__(self, *numbers: int) -> None:
+        self.numbers = [*numbers]
+
+    def randrange(self, stop: int, /) -> int:
+        number = self.numbers.pop(0)
+        assert number < stop
+        return number
+
+
+@pytest.mark.parametrize(
+    ("drawn", "version", "protocol"),
+    [(2, 5, "range"), (3, 5, "sticky"), (4, 4, None), (6, 5, "range")],
+)
+def test_at_times_it_asks_for_its_assignment_as_others_do(
+    drawn: int, version: int, protocol: str | None
+) -> None:
+    side = ClassicSide(PLACE, ["a"])
+    joined(side.next(Steady(), KNOWN))
+    asking = side.next(Drawing(drawn), KNOWN)
+
+    assert (asking.version, asking.message.protocol_name) == (version, protocol)
+    is_refused = protocol == "sticky"
+    synced(asking, ErrorCode.INCONSISTENT_GROUP_PROTOCOL if is_refused else ErrorCode.NONE)
+    assert (side.is_awaited, side.is_out) == (is_refused, False)
+
+
+@pytest.mark.parametrize(("instance_id", "version"), [(None, 4), ("i", 9)])
+def test_at_times_it_joins_as_an_older_client_that_has_no_instance_id(
+    instance_id: str | None, version: int
+) -> None:
+    side = ClassicSide(PLACE._replace(instance_id=instance_id), ["a"])
+
+    assert side.next(Drawing(0), KNOWN).version == version
+    assert side.next(Drawing(1), KNOWN).version == 9
 
 
 def test_it_comes_when_its_protocol_does() -> None:
