@@ -1,5 +1,7 @@
 """Clients held against their quotas: who shares a rate, what is no limit, what is forgotten."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 import math
@@ -71,6 +73,7 @@ def test_rates_that_no_longer_matter_are_forgotten() -> None:
     quotas.record(PRODUCER_BYTE_RATE, ALICE, 100.0, 0)
     quotas.record(PRODUCER_BYTE_RATE, BOB, 100.0, 10_000)
     quotas.record(PRODUCER_BYTE_RATE, Asker("carol", ""), 100.0, 12_000)
+    assert len(quotas._rates) == 2
     assert quotas.record(PRODUCER_BYTE_RATE, ALICE, 0.0, 12_000) == 0
     assert quotas.record(PRODUCER_BYTE_RATE, BOB, 0.0, 12_000) > 0
 

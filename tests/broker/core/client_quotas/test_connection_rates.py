@@ -1,5 +1,7 @@
 """Connections a second: an address above its quota is refused; all wait for the broker's rate."""
 
+# pyright: reportPrivateUsage=false
+
 from __future__ import annotations
 
 from broker.core.client_quotas.connection_rates import ConnectionRates
@@ -64,6 +66,7 @@ def test_addresses_whose_rates_no_longer_matter_are_forgotten() -> None:
     arrived(rates, 10)
     arrived(rates, 10, OTHER, 10_000)
     arrived(rates, 1, "192.0.2.3", 12_000)
+    assert len(rates._of_hosts) == 2
     assert arrived(rates, 1, now_ms=12_000) == [SERVED_AT_ONCE]
     assert arrived(rates, 1, OTHER, 12_000) == [REFUSED]
 

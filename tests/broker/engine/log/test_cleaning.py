@@ -185,6 +185,22 @@ async def test_a_pass_is_given_up_when_its_log_moves() -> None:
         assert not [name for name in source.list_dir("") if source.is_dir(name)]
 
 
+async def test_a_pass_goes_no_further_once_its_log_begins_to_move() -> None:
+    rate = {"log_cleaner_io_max_bytes_per_second": "100", "log_cleaner_io_buffer_size": "8192"}
+    async with Lab.running(broker_count=1, dir_count=2, **rate) as lab:
+        await compacted(lab)
+        node = lab[1]
+        await fill(node, 120)
+        await asyncio.sleep(BACKOFF_S + 1)
+        await stopped_move(node, node.paths[1])
+        await asyncio.sleep(1)
+        files = node.replica().log.files
+        before = files.size_bytes
+        await asyncio.sleep(600)
+        assert files.size_bytes == before
+        assert node.state.cleaner_offsets.get(node.paths[0], ORDERS) in {None, 0}
+
+
 @pytest.mark.kafka_bug("KAFKA-8362")
 @pytest.mark.scenario(217)
 async def test_the_checkpoint_follows_what_happens_to_its_log(one: Lab) -> None:
