@@ -1,4 +1,4 @@
-"""What a leader's engine promises to those who fetch, and of the changes of an Isr that it reports.
+"""What a leader's engine promises to those who fetch, and of what it counts and reports of its Isr.
 
 Source: ReplicaManager.scala readFromLog, Partition.scala handleAlterPartitionUpdate; KIP-320,
 KIP-392, KIP-497.
@@ -12,13 +12,15 @@ from collections.abc import Generator, Sequence
 from typing import Final
 
 from broker.context import Context
+from broker.core.append import PreparedAppend
 from broker.engine.log.logs import Logs
 from broker.engine.move.moves import Moves
 from broker.engine.replica import Replica
 from broker.engine.serve.fetch import Fetches
 from broker.engine.serve.isr_reporter import IsrReporter, LedReplica, _Sent
+from broker.engine.serve.produce import Produces
 from broker.engine.serve.reading import Reading
-from broker.engine.types import FetchParams, FetchPart, FetchResult
+from broker.engine.types import FetchParams, FetchPart, FetchResult, ProducePart
 from broker.handlers import fetch as fetch_handler
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID
@@ -102,6 +104,22 @@ def read(
     if not params.leader_only and (version < _ANY_REPLICA_SINCE or params.replica_id >= 0):
         return f"{params} of version {version} is read from any replica"
     return None
+
+
+@of_method(Produces, "_count")
+def count(
+    produces: Produces, prepared: PreparedAppend, part: ProducePart
+) -> Generator[None, None, Broken]:
+    """Each message that came in is counted once, and so are its bytes as they came."""
+    counters = produces._counters  # noqa: SLF001 -- nothing public has it
+    messages, size_bytes = counters.messages_in.value, counters.bytes_in.value
+    yield
+    messages = counters.messages_in.value - messages
+    size_bytes = counters.bytes_in.value - size_bytes
+    came_bytes = len(part.records) if part.received_bytes is None else part.received_bytes
+    if size_bytes == came_bytes and prepared.first_offset + messages == prepared.last_offset + 1:
+        return None
+    return f"{messages} messages of {size_bytes} bytes are counted: {prepared}, {came_bytes} bytes"
 
 
 @of_method(IsrReporter, "propose")

@@ -86,10 +86,16 @@ def broker_epochs_raised(record: BrokerEpochsRaised, state: ClusterState) -> Che
 
 @of_record(UnknownReplicasReported)
 def unknown_replicas_reported(record: UnknownReplicasReported, state: ClusterState) -> Check:
-    """What a broker goes on with, unknown to the journal, is what it reported last."""
+    """What a broker goes on with, unknown to the journal, is what it reported last.
+
+    Of one that goes on with nothing, nothing is kept.
+    """
     found = {("unknown_replicas", record.broker_id, tp): one for tp, one in record.replicas}
     wanted = {**gone(state, "unknown_replicas", record.broker_id), **found}
-    return (yield from exactly(state, wanted))
+    broken = yield from exactly(state, wanted)
+    if not broken and not found and record.broker_id in state.unknown_replicas:
+        return f"broker {record.broker_id} goes on with nothing, and an entry is kept of it"
+    return broken
 
 
 @of_record(BrokerRegistered)

@@ -315,10 +315,15 @@ def resign(shards: Shards[Any], tp: TopicPartition) -> Generator[None, None, Bro
 def partitions_deleted(
     relay: CoordinatorRelay, tps: Sequence[TopicPartition]
 ) -> Generator[None, None, Broken]:
-    """Offsets of partitions that are no more are forgotten, in the log and in transactions, too."""
+    """Offsets of partitions that are no more are forgotten, in the log and in transactions, too.
+
+    Nobody is told of deletions where nothing was deleted.
+    """
     loaded = [each for each in relay._groups().hosts() if each.is_loaded]  # noqa: SLF001 -- as above
     had = [any(_has_offsets_in(each.shard, tps)) for each in loaded]
     yield
+    if not tps:
+        return "told of deletions, and of no partition"
     for host, is_concerned in zip(loaded, had, strict=True):
         is_left = host.is_loaded and any(_has_offsets_in(host.shard, tps))
         is_written = bool(host._unwritten)  # noqa: SLF001 -- as above

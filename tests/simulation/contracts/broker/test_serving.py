@@ -62,6 +62,7 @@ WRONG_RULES: Final[list[tuple[str, Callable[..., object], str]]] = [
     ("Fetches._unregister", answers(None), LEADER_FAILS),
     ("Fetches._look", tells_an_older_end, LEADER_FAILS),
     ("Fetches._look", answers(FetchResult()), KNOWS_LESS),
+    ("Produces._count", answers(None), LEADER_FAILS),
     ("IsrReporter.propose", answers(None), LEADER_FAILS),
     ("IsrReporter._report", asks_for_nothing, LEADER_FAILS),
     ("Logs.raise_log_start", raises_it_in_memory_alone, DELETES),

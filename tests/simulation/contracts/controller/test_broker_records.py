@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Final
 
 import pytest
@@ -32,9 +33,9 @@ from controller.core.records import (
     ReplicasProbed,
     ShutdownBegun,
 )
-from controller.core.state import Endpoint
+from controller.core.state import ClusterState, Endpoint
 from tests.controller.core.cluster import log_dir
-from tests.simulation.contracts.controller.applied import LOST, T0, tells
+from tests.simulation.contracts.controller.applied import LOST, T0, a_step, tells, told_while
 
 RECORDS: Final[list[Record]] = [
     ControllerStarted("c", 2, 9),
@@ -63,3 +64,16 @@ RECORDS: Final[list[Record]] = [
 @pytest.mark.parametrize("record", RECORDS, ids=lambda record: type(record).__name__)
 def test_a_record_that_changes_nothing_or_too_much_is_told(record: Record) -> None:
     tells(record)
+
+
+def leaves_an_empty_entry(record: UnknownReplicasReported, state: ClusterState) -> None:
+    state.unknown_replicas[record.broker_id] = {}
+
+
+def test_an_entry_of_a_broker_that_goes_on_with_nothing_is_told() -> None:
+    record = UnknownReplicasReported(2, ())
+    with ExitStack() as planted:
+        planted.callback(setattr, UnknownReplicasReported, "apply", UnknownReplicasReported.apply)
+        setattr(UnknownReplicasReported, "apply", leaves_an_empty_entry)  # noqa: B010 -- one of a protocol
+        (told,) = told_while(a_step(), record)
+    assert "broker 2 goes on with nothing, and an entry is kept of it" in told

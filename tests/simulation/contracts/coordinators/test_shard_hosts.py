@@ -66,6 +66,10 @@ async def deleted_in_a_transaction(lab: Lab) -> None:
     CoordinatorRelay(lambda: lab[1].groups).partitions_deleted([ORDERS])
 
 
+async def told_of_no_deletion(lab: Lab) -> None:
+    CoordinatorRelay(lambda: lab[1].groups).partitions_deleted([])
+
+
 async def led_again(lab: Lab) -> None:
     (host,) = lab[1].groups.hosts()
     host._failed = True
@@ -301,6 +305,10 @@ def test_a_wrong_rule_is_told_and_the_right_one_is_not(
 ) -> None:
     assert told_of(None, rule, use) == []
     assert told_of(wrong, rule, use)
+
+
+def test_who_tells_of_deletions_of_which_there_are_none_is_told() -> None:
+    assert told_of(None, "CoordinatorRelay.partitions_deleted", story(told_of_no_deletion))
 
 
 class _WaitsOn(ShardHost[GroupShard]):
