@@ -213,10 +213,10 @@ def assign_if_due(
 ) -> Generator[None, None, Broken]:
     """A group epoch has a target, which gives each partition to one member that reads it.
 
-    It is computed when the last one is old enough.
+    It is computed when the last one is old enough, or of a clock that was ahead.
     """
     before, since_ms = group.assignment_epoch, group.assignment_ms
-    is_old = 0 in {since_ms, interval_ms} or decision.wall_ms >= since_ms + interval_ms
+    is_old = since_ms == 0 or not since_ms <= decision.wall_ms < since_ms + interval_ms
     is_due = before < group.epoch and is_old
     yield
     if not is_due:

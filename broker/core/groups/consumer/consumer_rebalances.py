@@ -107,11 +107,15 @@ class ConsumerRebalances:
             self.write([partition_metadata_gone(group.group_id)], decision)
 
     def assign_if_due(self, group: ConsumerGroup, decision: Decision, *, interval_ms: int) -> None:
-        """Compute targets for the group epoch, if they are older and the last are old enough."""
+        """Compute targets for the group epoch, if they are older and the last are old enough.
+
+        Those of the future are of a coordinator whose clock was ahead: nobody waits until the clock
+        here has come so far, as with Apache Kafka.
+        """
         if group.assignment_epoch >= group.epoch:
             return
-        is_first = group.assignment_ms == NEVER_ASSIGNED_MS or interval_ms == 0
-        if not is_first and decision.wall_ms < group.assignment_ms + interval_ms:
+        is_first = group.assignment_ms == NEVER_ASSIGNED_MS
+        if not is_first and 0 <= decision.wall_ms - group.assignment_ms < interval_ms:
             return
         group_id, targets = group.group_id, self._targets(group)
         changes = [

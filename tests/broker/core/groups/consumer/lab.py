@@ -129,6 +129,7 @@ class Lab:
         """What the log takes."""
         self.members = self.new_members()
         self.now_ms = 0
+        self.clock_ahead_ms = 0
         self.records: list[Record] = []
         self.told: dict[int, Any] = {}
         """Answers by waiter."""
@@ -150,7 +151,7 @@ class Lab:
 
     @property
     def wall_ms(self) -> int:
-        return WALL_MS + self.now_ms
+        return WALL_MS + self.now_ms + self.clock_ahead_ms
 
     def take(self, decided: Decided) -> None:
         self.records += decided.records

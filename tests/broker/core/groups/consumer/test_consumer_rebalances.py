@@ -96,6 +96,17 @@ def test_between_two_assignments_goes_some_time() -> None:
     assert [lab.owned[member_id]["orders"] for member_id in "ab"] == [[0], [1]]
 
 
+def test_nobody_waits_for_the_time_of_a_coordinator_whose_clock_was_ahead() -> None:
+    """Seed 1042396: no member got partitions before the clock here had come so far."""
+    lab = Lab(image_with(orders=2), group_consumer_assignment_interval_ms=1_000)
+    lab.clock_ahead_ms = 3_600_000
+    lab.settle("a")
+    lab.clock_ahead_ms = 0
+    lab.restart()
+    lab.settle("b", "a", "b")
+    assert [lab.owned[member_id]["orders"] for member_id in "ab"] == [[0], [1]]
+
+
 def test_who_is_silent_for_its_session_is_removed() -> None:
     lab = Lab(image_with(orders=2))
     lab.settle("a", "b")
