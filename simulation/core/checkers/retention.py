@@ -242,8 +242,11 @@ def _written(
 ) -> dict[TopicPartition, list[_Written]]:
     """Return what was acknowledged; by all it stays for good, and has its offset alone.
 
-    But for what was begun until ``forgiven``, by partition, in us.
+    But for what was begun until ``forgiven``, by partition, in us, and what may be in another topic
+    of the name than it was begun for (seed 1043227).
     """
+    births_us = _births_us(evidence.samples)
+    late_us = 2 * evidence.samples.seen_within_us
     found: dict[TopicPartition, list[_Written]] = {}
     for begin, end in evidence.spans:
         send = end.value
@@ -251,11 +254,27 @@ def _written(
             continue
         if not send.has_timestamps:
             continue
+        births = births_us.get(send.tp, ())
+        if any(begin.at_us < born_us <= end.at_us + late_us for born_us in births):
+            continue
         if send.base_offset != NO_OFFSET and begin.at_us > forgiven.get(send.tp, -1):
             count = len(send.records)
             batch = _Written(send.base_offset + count - 1, begin.at_us, count)
             found.setdefault(send.tp, []).append(batch)
     return found
+
+
+def _births_us(samples: Samples) -> dict[TopicPartition, list[int]]:
+    """Return when logs of each partition were first seen, but for those of its first topic."""
+    seen: dict[_RetainedLog, None] = {}
+    born_us: dict[TopicPartition, list[int]] = {}
+    for each in samples.replicas:
+        log = _RetainedLog(each.tp, each.topic_id)
+        if each.role not in HOSTED_ROLES or log in seen:
+            continue
+        seen[log] = None
+        born_us.setdefault(each.tp, []).append(each.at_us)
+    return {tp: times_us[1:] for tp, times_us in born_us.items()}
 
 
 def _deletions(evidence: Evidence) -> dict[TopicPartition, list[tuple[int, int]]]:

@@ -220,6 +220,24 @@ def test_a_damaged_disk_and_a_topic_that_was_made_anew_are_not_judged() -> None:
     assert _texts(story) == []
 
 
+def test_what_was_acknowledged_by_the_next_topic_of_the_name_was_not_in_this_one() -> None:
+    """Seed 1043227: its producer had begun it before the topic was deleted."""
+    story = Story()
+    _configured(story, retention_ms="500")
+    story.at(0.1).replica(1, Role.LEADER)
+    story.send(1, offset=0)
+    sending = story.at(0.8).begin_send(7)
+    _begins(story.at(1), 1, size_bytes=0)
+    assert _texts(story) == []
+    story.at(7).replica(1, Role.LEADER)
+    is_another = story.samples.replicas[-1]._replace(topic_id=b"another")
+    sending.ok(sending.value._replace(base_offset=0, broker=1))
+    assert len(_texts(story)) == 1
+
+    story.samples.replicas[-1] = is_another
+    assert _texts(story) == []
+
+
 def test_compaction_may_have_taken_the_young_ones_of_a_segment_before() -> None:
     story = Story()
     _configured(story, retention_ms="3000", cleanup_policy="compact,delete")
