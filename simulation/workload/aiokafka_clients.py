@@ -53,7 +53,7 @@ from simulation.workload.pause import pause
 from simulation.workload.position_reset import PositionReset
 from simulation.workload.producer import Pace, ProducerSettings
 from simulation.workload.progress import Progress
-from simulation.workload.reading_place import go_back, reading_place
+from simulation.workload.reading_place import ReadingPlace, go_back, reading_place
 
 UNTOLD: Final = ProducerRange(-1, -1, -1)
 """The library does not say how it numbers batches."""
@@ -329,7 +329,7 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
                 if not isinstance(error, NoOffsetForPartitionError):  # It begins to read.
                     self.progress.count_error(error_name(error))
                 polling.fail(error_name(error))
-                go_back(consumer, place)
+                await self._go_back(consumer, place)
                 await self._position_reset.after(consumer, error, self.positions)
                 return []
             self._position_reset.polled()
@@ -337,6 +337,16 @@ class AiokafkaReader(AiokafkaWorkload, ABC, Generic[SettingsT]):
             self.progress.read += sum(len(read.records) for read in reads)
             polling.ok(asked._replace(reads=tuple(reads)))
         return reads
+
+    async def _go_back(self, consumer: Any, place: ReadingPlace) -> None:
+        while not self._stopping.is_set():
+            try:
+                await go_back(consumer, place, has_group=bool(self.group))
+            except AiokafkaError as error:
+                self.progress.count_error(error_name(error))
+                await pause(self._stopping, self._settings.retry_backoff_ms)
+            else:
+                return
 
 
 class AiokafkaConsumerWorkload(AiokafkaReader[ConsumerSettings]):

@@ -42,11 +42,20 @@ def reading_place(consumer: Any) -> ReadingPlace:
     return ReadingPlace(assignment, positions)
 
 
-def go_back(consumer: Any, place: ReadingPlace) -> None:
-    """Have a consumer read on from ``place``, unless it was assigned its partitions anew."""
+async def go_back(consumer: Any, place: ReadingPlace, *, has_group: bool) -> None:
+    """Have a consumer read on from ``place``, unless it was assigned its partitions anew.
+
+    What it has begun to read since it does from where its group is (seed 1044011).
+
+    Raises:
+        KafkaError: of aiokafka; nobody tells where that is.
+    """
+    positions = reading_place(consumer).positions if has_group else ()
+    begun = [tp for tp in positions if tp not in place.positions]
+    committed = {tp: await consumer.committed(_Partition(*tp)) for tp in begun}
     now = reading_place(consumer)
     if now.assignment is not place.assignment:
         return
-    for tp, position in place.positions.items():
-        if now.positions.get(tp, position) != position:
+    for tp, position in {**place.positions, **committed}.items():
+        if position is not None and now.positions.get(tp, position) != position:
             consumer.seek(_Partition(*tp), position)

@@ -22,6 +22,7 @@ class _Consumer:
 
     def __init__(self) -> None:
         self._subscription = SubscriptionState()
+        self.committed_offsets: dict[Any, int] = {}
         self.assign()
 
     def assign(self) -> None:
@@ -34,6 +35,9 @@ class _Consumer:
             state.consumed_to(offset)
         else:
             state.reset_to(offset)
+
+    async def committed(self, tp: Any) -> int | None:
+        return self.committed_offsets.get(tp)
 
     def seek(self, tp: Any, offset: int) -> None:
         self._subscription.seek(tp, offset)
@@ -60,8 +64,20 @@ async def test_what_a_failed_poll_took_is_read_again() -> None:
 
     consumer.read_to(1, 9)
     assert _positions(consumer) == [3, 9]
-    go_back(consumer, place)
+    await go_back(consumer, place, has_group=True)
     assert _positions(consumer) == [3, 5]
+
+
+async def test_what_was_begun_in_a_failed_poll_is_read_from_where_the_group_is() -> None:
+    """Seed 1044011: it was assigned the partition right before."""
+    consumer = _Consumer()
+    place = reading_place(consumer)
+    consumer.committed_offsets[ROWS[0]] = 2
+
+    consumer.read_to(0, 22)
+    consumer.read_to(1, 7)
+    await go_back(consumer, place, has_group=True)
+    assert _positions(consumer) == [2, 7]
 
 
 async def test_nobody_goes_back_to_where_it_was_in_another_assignment() -> None:
@@ -71,5 +87,5 @@ async def test_nobody_goes_back_to_where_it_was_in_another_assignment() -> None:
 
     consumer.assign()
     consumer.read_to(1, 9)
-    go_back(consumer, place)
+    await go_back(consumer, place, has_group=True)
     assert _positions(consumer) == [9]
