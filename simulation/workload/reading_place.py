@@ -43,19 +43,21 @@ def reading_place(consumer: Any) -> ReadingPlace:
 
 
 async def go_back(consumer: Any, place: ReadingPlace, *, has_group: bool) -> None:
-    """Have a consumer read on from ``place``, unless it was assigned its partitions anew.
+    """Have a consumer read on from ``place``.
 
-    What it has begun to read since it does from where its group is (seed 1044011).
+    What it has begun to read since, or was assigned anew, it does from where its group is (seed
+    1044011).
 
     Raises:
         KafkaError: of aiokafka; nobody tells where that is.
     """
-    positions = reading_place(consumer).positions if has_group else ()
-    begun = [tp for tp in positions if tp not in place.positions]
+    found = reading_place(consumer)
+    kept = place.positions if found.assignment is place.assignment else {}
+    begun = [tp for tp in found.positions if tp not in kept] if has_group else []
     committed = {tp: await consumer.committed(_Partition(*tp)) for tp in begun}
     now = reading_place(consumer)
-    if now.assignment is not place.assignment:
+    if now.assignment is not found.assignment:
         return
-    for tp, position in {**place.positions, **committed}.items():
+    for tp, position in {**kept, **committed}.items():
         if position is not None and now.positions.get(tp, position) != position:
             consumer.seek(_Partition(*tp), position)

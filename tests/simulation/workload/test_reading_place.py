@@ -87,5 +87,9 @@ async def test_nobody_goes_back_to_where_it_was_in_another_assignment() -> None:
 
     consumer.assign()
     consumer.read_to(1, 9)
-    await go_back(consumer, place, has_group=True)
+    await go_back(consumer, place, has_group=False)
     assert _positions(consumer) == [9]
+
+    consumer.committed_offsets[ROWS[1]] = 7
+    await go_back(consumer, place, has_group=True)
+    assert _positions(consumer) == [7]
