@@ -111,6 +111,21 @@ def test_the_controller_chooses_no_broker_that_can_take_nothing() -> None:
     assert _created(order._replace(assignment=((1, 2),)), full) == []
 
 
+@pytest.mark.parametrize(("at", "is_well"), [(4.4, False), (4.6, True), (5.5, True), (5.7, False)])
+def test_a_broker_that_starts_or_ends_may_have_been_live_between_two_looks(
+    at: float, is_well: bool
+) -> None:
+    """Seed 1043949: it was stopped as soon as the controller had it live again."""
+    story = Story().at(5)
+    story.samples.brokers.append(BrokerSample(2 * SECOND_US, 1, is_usable=False))
+    story.samples.nodes.append(NodeSample(int(at * SECOND_US), "broker-1", is_up=True))
+    order = Order("orders", partitions=1)
+    with story.history.begin("admin", Function.CREATE_TOPIC, order) as invocation:
+        story.at(5.1).partition()
+        invocation.ok(order)
+    assert (_texts(story) == []) is is_well
+
+
 def _reassigned(order: Order, *brokers: BrokerSample) -> list[str]:
     story = Story().at(1)
     story.partition(replicas=(2,), isr=(2,), leader=2)
