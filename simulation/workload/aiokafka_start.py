@@ -11,6 +11,7 @@ from contextlib import suppress
 from typing import Any, Final, Protocol, TypeVar
 
 from aiokafka.errors import KafkaError as AiokafkaError
+from aiokafka.errors import UnknownError
 
 from protocol.errors import ErrorCode
 from simulation.workload.pause import pause
@@ -109,6 +110,8 @@ async def _stopped(client: Startable) -> None:
 def error_name(error: BaseException) -> str:
     """Return Kafka's name of an error where it has one, or else the library's."""
     number = getattr(error, "errno", None)
+    if type(error) is UnknownError:  # The library's -1 is a broker's, too, and any it knows not.
+        return type(error).__name__
     if isinstance(number, int) and number in list(ErrorCode):
         return ErrorCode(number).name
     return type(error).__name__

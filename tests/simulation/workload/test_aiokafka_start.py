@@ -9,7 +9,12 @@ import asyncio
 from itertools import repeat
 
 import pytest
-from aiokafka.errors import KafkaConnectionError, KafkaTimeoutError, NotLeaderForPartitionError
+from aiokafka.errors import (
+    KafkaConnectionError,
+    KafkaTimeoutError,
+    NotLeaderForPartitionError,
+    UnknownError,
+)
 
 from simulation.workload.aiokafka_start import ended, error_name, started
 from simulation.workload.progress import Progress
@@ -82,6 +87,7 @@ def test_errors_have_kafka_s_names_where_they_have_one() -> None:
     assert error_name(NotLeaderForPartitionError()) == "NOT_LEADER_OR_FOLLOWER"
     assert error_name(KafkaTimeoutError()) == "KafkaTimeoutError"
     assert error_name(ValueError()) == "ValueError"
+    assert error_name(UnknownError()) == "UnknownError"  # Of any code that it does not know.
 
 
 class Unending(Client):
