@@ -77,13 +77,21 @@ class LogPositions:
         """Note that the disk has all before ``end_offset``."""
         self.log_end_offset = max(self.log_end_offset, end_offset)
 
-    def note_epochs(self, batches: Iterable[BatchHeader]) -> EpochsToWrite:
-        """Note the leader epochs of batches that are appended as another log has them."""
+    def note_epochs(self, batches: Iterable[BatchHeader], begin_offset: int) -> EpochsToWrite:
+        """Note the leader epochs of batches that are appended as another log has them.
+
+        ``begin_offset`` is where the log ended before. An epoch begins where the batch before it
+        ends, and not behind the gap that compaction left: what stood there may have been its own,
+        and a log that has more of the epoch before must be cut there. Differs from Kafka.
+        """
         changed = False
+        before: BatchHeader | None = None
         for batch in batches:
             epoch = batch.partition_leader_epoch
             if epoch != self.epochs.latest and epoch >= 0:
-                changed |= self.epochs.assign(epoch, batch.base_offset)
+                end_offset = begin_offset if before is None else before.next_offset
+                changed |= self.epochs.assign(epoch, min(end_offset, batch.base_offset))
+            before = batch
         return self._to_write(changed=changed)
 
     def forget_empty_epochs(self) -> EpochsToWrite:

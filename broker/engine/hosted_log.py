@@ -166,9 +166,10 @@ class HostedLog(Generic[PositionsT_co]):
             LogDirFailed: at once or in the future.
         """
         written = self.queue.submit_append(self.files, records, now_ms)
+        begin_offset = self.positions.next_offset
         self.positions.assign_offsets(end_offset)
         if batches:
-            self.write_epochs(self.positions.note_epochs(batches))
+            self.write_epochs(self.positions.note_epochs(batches, begin_offset))
         written.add_done_callback(partial(self._on_written, self._generation, self.dir, on_written))
         return written
 

@@ -125,9 +125,12 @@ def _batch_before(segments: Sequence[Segment], offset: int) -> Iterator[BatchHea
 
 
 def _epochs_of_batches(segments: Sequence[Segment]) -> LeaderEpochs:
+    """Return where epochs begin: behind the batch before, as ``LogPositions.note_epochs``."""
     epochs = LeaderEpochs()
+    end_offset = segments[0].base_offset
     for segment in segments:
         for _, header in scan_headers(segment.file(), 0, segment.size_bytes):
             if header.partition_leader_epoch > epochs.latest:
-                epochs.assign(header.partition_leader_epoch, header.base_offset)
+                epochs.assign(header.partition_leader_epoch, end_offset)
+            end_offset = header.next_offset
     return epochs

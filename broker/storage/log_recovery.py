@@ -334,7 +334,7 @@ def _recover_segment(
         if NO_EPOCH < header.partition_leader_epoch < epochs.latest:
             return f"leader epoch {header.partition_leader_epoch} after {epochs.latest}"
         if header.partition_leader_epoch > epochs.latest:
-            epochs.assign(header.partition_leader_epoch, header.base_offset)
+            epochs.assign(header.partition_leader_epoch, next_offset)
         if header.producer_id >= 0:
             ended = producers.note(header, batch, 0)
             if ended is not None and ended.is_aborted:

@@ -192,9 +192,12 @@ def take_over(
 
 @of_method(LogPositions, "note_epochs")
 def note_epochs(
-    log: LogPositions, batches: Sequence[BatchHeader]
+    log: LogPositions, batches: Sequence[BatchHeader], begin_offset: int
 ) -> Generator[None, EpochsToWrite, Broken]:
-    """Each record that is appended as another log has it is of the same epoch here."""
+    """Each record that is appended as another log has it is of the same epoch here.
+
+    And so is what compaction took before it.
+    """
     before = log.epochs.entries
     to_write = yield
     after = log.epochs.entries
@@ -205,7 +208,8 @@ def note_epochs(
         begun = [known for known, start in after if start <= first]
         if epoch > NO_EPOCH and begun[-1:] != [epoch]:
             return f"the batch at {first} is of epoch {epoch}, known are {after}"
-    return None
+    begun = [start for _, start in after if begin_offset < start <= batches[0].base_offset]
+    return f"{begun} lie in the gap before {batches[0].base_offset}" if begun else None
 
 
 @of_method(LogPositions, "forget_empty_epochs")

@@ -57,17 +57,30 @@ def test_epochs_of_appended_batches_are_written_when_they_are_new() -> None:
         )
         for offset, epoch in ((100, 1), (101, 3), (102, 3))
     ]
-    assert log.note_epochs(batches[:1]) is None
-    assert log.note_epochs(batches) == [(1, 0), (3, 101)]
-    assert log.note_epochs(batches[2:]) is None
+    assert log.note_epochs(batches[:1], 100) is None
+    assert log.note_epochs(batches, 100) == [(1, 0), (3, 101)]
+    assert log.note_epochs(batches[2:], 102) is None
+
+
+def test_an_epoch_begins_before_the_gap_that_compaction_left() -> None:
+    """Seed 1044160: a log that had more of the epoch before kept it, and its leader did not."""
+    log = positions((0, 0))
+    batches = [
+        read_batch_header(
+            build_batch([NewRecord(b"v")], BatchOptions(base_offset=offset, leader_epoch=epoch))
+        )
+        for offset, epoch in ((103, 1), (105, 1), (109, 2))
+    ]
+    assert log.note_epochs(batches, 101) == [(0, 0), (1, 101), (2, 106)]
+    assert log.epochs.end_offset_for(0, 110) == (0, 101)
 
 
 def test_the_first_epoch_of_a_partition_is_written_too() -> None:
     """A follower that does not know it cannot be told where its leader's log goes another way."""
     first = build_batch([NewRecord(b"v")], BatchOptions(base_offset=100, leader_epoch=0))
     unknown = build_batch([NewRecord(b"v")], BatchOptions(base_offset=101, leader_epoch=-1))
-    assert positions().note_epochs([read_batch_header(first)]) == [(0, 100)]
-    assert positions().note_epochs([read_batch_header(unknown)]) is None
+    assert positions().note_epochs([read_batch_header(first)], 100) == [(0, 100)]
+    assert positions().note_epochs([read_batch_header(unknown)], 101) is None
 
 
 def test_an_epoch_without_records_is_forgotten() -> None:

@@ -91,3 +91,16 @@ def test_compaction_hides_no_epoch_that_the_file_lacks(content: bytes, segment_b
     log.append(made, now_ms=0)
     disk.write_file(FILE, content)
     assert epochs_of(disk, recovery_point=12) == [(0, 0), (2, 4)]
+
+
+@pytest.mark.parametrize(("content", "recovery_point"), [(None, 20), (b"0\n1\n0 0\n", 0)])
+def test_an_epoch_that_is_found_begins_before_the_gap_that_compaction_left(
+    content: bytes | None, recovery_point: int
+) -> None:
+    """As one that is fetched does (seed 1044160): what stood there may have been its own."""
+    disk = MemoryDisk()
+    log = log_on(disk, config=CONFIG)
+    log.append([*batches(0, 2), *batches(6, 8, epoch=2), *batches(9, 20, epoch=4)], now_ms=0)
+    if content is not None:
+        disk.write_file(FILE, content)
+    assert epochs_of(disk, recovery_point=recovery_point) == [(0, 0), (2, 2), (4, 8)]

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import pytest
@@ -12,6 +12,7 @@ import pytest
 from broker.core.leader_epochs import (
     UNDEFINED_END,
     EpochEnd,
+    EpochEntry,
     LeaderEpochs,
     Truncation,
     decide_truncation,
@@ -67,6 +68,14 @@ def adds_without_a_look(own: LeaderEpochs, epoch: int, start_offset: int) -> boo
     return True
 
 
+def begins_behind_the_gap(
+    log: LogPositions, batches: Sequence[BatchHeader], begin_offset: int
+) -> list[EpochEntry]:
+    del begin_offset
+    log.epochs.assign(batches[0].partition_leader_epoch, batches[0].base_offset)
+    return log.epochs.entries
+
+
 WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("LeaderEpochs.assign", adds_without_a_look, lambda: epochs().assign(4, 15)),
     ("LeaderEpochs.assign", answers(True), lambda: epochs().assign(5, 30)),
@@ -94,7 +103,16 @@ WRONG_RULES: Final[list[tuple[str, Wrong, Callable[[], object]]]] = [
     ("leader_epochs.diverging_end", answers(None), lambda: fetch(4, 31)),
     ("leader_epochs.diverging_end", answers(UNDEFINED_END), lambda: fetch(4, 25)),
     ("LogPositions.take_over", knows_only_its_start, positions),
-    ("LogPositions.note_epochs", answers(None), lambda: positions().note_epochs([header(30, 6)])),
+    (
+        "LogPositions.note_epochs",
+        begins_behind_the_gap,
+        lambda: positions().note_epochs([header(35, 6)], 30),
+    ),
+    (
+        "LogPositions.note_epochs",
+        answers(None),
+        lambda: positions().note_epochs([header(30, 6)], 30),
+    ),
     (
         "LogPositions.forget_empty_epochs",
         answers(None),
