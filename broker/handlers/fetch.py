@@ -65,7 +65,8 @@ _SESSION_ERRORS: Final = (
 def refuse(request: FetchRequest, version: int, error: KafkaError) -> FetchResponse:
     """Put the code at the top, and into the partitions of versions that name topics.
 
-    Who may not fetch as a follower is told so at each partition alone. The session is named again,
+    Who may not fetch as a follower is told so at each partition alone: one that goes on in a
+    session, and need not name any, is to begin anew with all of them. The session is named again,
     unless what is wrong is the session.
 
     Source: FetchRequest.getErrorResponse, SessionErrorContext, KafkaApis.handleFetchRequest.
@@ -73,6 +74,8 @@ def refuse(request: FetchRequest, version: int, error: KafkaError) -> FetchRespo
     is_of_each = error.code is ErrorCode.TOPIC_AUTHORIZATION_FAILED
     if error.code in _SESSION_ERRORS:
         return FetchResponse(error_code=error.code)
+    if is_of_each and request.session_epoch > FULL_EPOCH:
+        return FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
     session_id = 0 if is_of_each else request.session_id
     if not is_of_each and version >= _TOPIC_IDS_SINCE:
         return FetchResponse(error_code=error.code, session_id=session_id)

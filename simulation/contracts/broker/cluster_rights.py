@@ -58,7 +58,9 @@ _CLUSTER: Final[Mapping[str, tuple[Op, ...]]] = {
 }
 """API -> what a client needs of the cluster, one of these."""
 _FOLLOWER: Final = (Op.CLUSTER_ACTION,)
-_DENIED: Final = {"Fetch": ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+_DENIED: Final = {
+    "Fetch": (ErrorCode.TOPIC_AUTHORIZATION_FAILED, ErrorCode.FETCH_SESSION_ID_NOT_FOUND)
+}
 """API -> what is told of a missing right to the cluster, if not CLUSTER_AUTHORIZATION_FAILED."""
 
 
@@ -80,12 +82,12 @@ def asked_of_the_cluster(
     answer = yield
     if answer is None or isinstance(answer, Begun):
         return None if may or answer is None else f"{api} is begun, and it may not"
-    denied = _DENIED.get(api, ErrorCode.CLUSTER_AUTHORIZATION_FAILED)
+    denied = _DENIED.get(api, (ErrorCode.CLUSTER_AUTHORIZATION_FAILED,))
     metadata = dispatcher._context.metadata  # noqa: SLF001 -- nothing public has it
     told = list(codes_in(answer, Kind.GROUP, metadata))
     # Where names are told each has its code; that of the whole, if the version has one, is none.
     codes = [each.code for each in told if each.kind is not None] or [each.code for each in told]
-    is_refused = all(code == denied for code in codes)
+    is_refused = all(code in denied for code in codes)
     is_right = not codes or is_refused is not may
     return None if is_right else f"{api} is answered with {codes}, and it may: {may}"
 

@@ -23,9 +23,13 @@ from simulation.core.history import Kind, Operation, Poll, Send
 from simulation.core.samples import FaultSample, ReplicaSample, Role, Samples
 
 NAME: Final = "containment"
-_WITHOUT_KEY: Final = (ErrorCode.INVALID_RECORD.name, "UnknownError")
-"""What a topic that is compacted answers to records that have no key; aiokafka 0.14 does not know
-the code."""
+_WITHOUT_KEY: Final = (
+    ErrorCode.INVALID_RECORD.name,
+    f"behind one that ended with {ErrorCode.INVALID_RECORD.name}",
+    "UnknownError",
+)
+"""What a topic that is compacted answers to records that have no key, and to those of an idempotent
+producer behind them; aiokafka 0.14 does not know the code."""
 _TOO_LARGE: Final = ErrorCode.RECORD_LIST_TOO_LARGE.name
 """What a topic with small segments answers to a batch in which a library gathered what waited."""
 

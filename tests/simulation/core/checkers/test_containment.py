@@ -332,7 +332,9 @@ def test_a_replica_that_went_offline_long_after_every_fault_excuses_nothing() ->
     assert len(_texts(story)) == 1
 
 
-@pytest.mark.parametrize("error", ["INVALID_RECORD", "UnknownError"])
+@pytest.mark.parametrize(
+    "error", ["INVALID_RECORD", "behind one that ended with INVALID_RECORD", "UnknownError"]
+)
 def test_a_topic_that_is_compacted_takes_no_records_without_keys(error: str) -> None:
     """aiokafka does not know the code (seed 1044434)."""
     story = _story()
