@@ -207,6 +207,24 @@ async def test_who_waits_when_the_broker_ends_is_told_and_nobody_is_asked_after_
     assert len(coordinator.asked) == 1
 
 
+async def test_who_was_answered_right_before_the_broker_ends_keeps_its_answer(
+    cluster: Cluster,
+) -> None:
+    coordinator = Coordinator()
+    made = channels(cluster, coordinator)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(_run(made))
+        await asyncio.sleep(0)
+        older = tasks.create_task(made.ask(asked("one")))
+        newer = tasks.create_task(made.ask(replace(asked("one"), producer_epoch=1)))
+        # In the turn in which it asks, the newer one has the older one answered.
+        asyncio.get_running_loop().call_soon(made.stop)
+        fenced = dict.fromkeys((A0, A1), ErrorCode.INVALID_PRODUCER_EPOCH)
+        assert await older == fenced
+        assert set((await newer).values()) == {ErrorCode.NETWORK_EXCEPTION}
+        running.cancel()
+
+
 async def test_a_coordinator_whose_broker_is_not_there_is_not_asked(cluster: Cluster) -> None:
     coordinator = Coordinator()
     cluster.live = (1,)
