@@ -79,25 +79,25 @@ def begin_epoch_above(step: Step, newer: Reports) -> int:
     _say(step, newer)
     lost = _lost_count(step.state, newer)  # The new epoch goes on behind the highest number heard.
     _begin_epoch(step, newer.values())
-    if newer:
+    if lost:
         # Each registration is a decision. A leader that knows a later life of a follower's broker
         # would take nothing from one with a lower epoch.
         raise_broker_epochs(step, step.state.next_broker_epoch + lost)
     return lost
 
 
-def go_above(step: Step, newer: Reports) -> None:
-    """Do the same for a broker that comes late, unless this epoch is above it already."""
+def go_above(step: Step, newer: Reports) -> int:
+    """Do the same for a broker that comes late; an epoch that is above it already stays."""
     state = step.state
     is_above = all(
         report.controller_epoch < state.controller_epoch
         and report.journal_number <= state.journal_number
         for report in newer.values()
     )
-    if is_above:
-        _say(step, newer)
-    else:
-        begin_epoch_above(step, newer)
+    if not is_above:
+        return begin_epoch_above(step, newer)
+    _say(step, newer)
+    return _lost_count(state, newer)
 
 
 def _begin_epoch(step: Step, heard: Collection[JournalReport]) -> None:
@@ -127,13 +127,16 @@ def _say(step: Step, newer: Reports) -> None:
 
 
 def _lost_count(state: ClusterState, newer: Reports) -> int:
-    """Return how many decisions the journal has lost, as far as can be told; at least one."""
+    """Return how many decisions the journal has lost, as far as can be told.
+
+    At least one where there is news; others may have taken their numbers since.
+    """
     heard = [
-        report.journal_number
+        report.journal_number - _shared_number(state, report)
         for report in newer.values()
         if not is_other_journal(report, state.journal_id)
     ]
-    return max([1, *(number - state.journal_number for number in heard)])
+    return max([1, *heard]) if newer else 0
 
 
 def learn(step: Step, reports: Reports, lost: int) -> list[TopicPartition]:
@@ -144,7 +147,7 @@ def learn(step: Step, reports: Reports, lost: int) -> list[TopicPartition]:
     Args:
         step: of this event.
         reports: those with the brokers' replicas.
-        lost: what ``begin_epoch_above`` returned.
+        lost: what ``begin_epoch_above``, or ``go_above``, returned.
     """
     claims = claims_of(reports)
     missing_logs.note(step, reports)
@@ -153,8 +156,7 @@ def learn(step: Step, reports: Reports, lost: int) -> list[TopicPartition]:
     changed = _newer_leaderships(step, reports, claims)
     changed.update(missing_logs.without_who_has_no_log(step, reports, claims, changed))
     _take_assignments(step, claims, changed)
-    if not step.run.hearing_is_over:
-        changed.update(missing_logs.gone_since(step, reports, claims, changed, lost))
+    changed.update(_above_lost(step, changed, lost))
     _write(step, changed)
     _keep_what_is_replica_again(step, claims)
     _say_unknown(step, claims)
@@ -248,6 +250,26 @@ def _above(partition: Partition, claims: Sequence[Claim]) -> Partition:
     if epoch < partition.leader_epoch:
         return partition
     return replace(partition, leader_epoch=epoch + 1)
+
+
+def _above_lost(
+    step: Step, changed: Mapping[TopicPartition, Partition], lost: int
+) -> dict[TopicPartition, Partition]:
+    """Return partitions above every leader epoch that lost decisions may have given them.
+
+    Brokers tell of their replicas, and had told clients of all others, too. A client takes nobody
+    for the leader that leads in a lower epoch than it has heard of (KIP-320, ``Metadata.java``), so
+    it would read no more (seed 1051610). And what was deleted since comes back empty: nobody may
+    take what is written now for what was read before, at the same offset of the same epoch.
+    """
+    found: dict[TopicPartition, Partition] = {}
+    for tp in step.state.partitions() if lost else ():
+        known = step.state.partition(tp)
+        epoch = missing_logs.epoch_after(known, lost)
+        partition = changed.get(tp, known)
+        if partition.has_leadership and partition.leader_epoch < epoch:
+            found[tp] = replace(partition, leader_epoch=epoch)
+    return found
 
 
 def _longest(partition: Partition, logs: Mapping[int, ReportedReplica]) -> Partition:

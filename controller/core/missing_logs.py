@@ -103,27 +103,9 @@ def say_awaited(step: Step) -> None:
     step.run.awaits_logs = bool(tps)
 
 
-def gone_since(
-    step: Step,
-    reports: Reports,
-    claims: Mapping[TopicPartition, Sequence[Claim]],
-    changed: Mapping[TopicPartition, Partition],
-    lost: int,
-) -> dict[TopicPartition, Partition]:
-    """Return partitions that nobody has any more, above all leader epochs they may have had.
-
-    Their topic was deleted since. It comes back empty, and nobody may take what is written now
-    for what was read before, at the same offset of the same epoch.
-    """
-    found: dict[TopicPartition, Partition] = {}
-    for tp in step.state.partitions():
-        partition = step.state.partition(tp)
-        are_heard = all(has_told(step, reports, replica) for replica in partition.replicas)
-        waits = tp in changed or not partition.isr
-        if partition.has_leadership and tp not in claims and are_heard and not waits:
-            epoch = partition.leader_epoch + lost * _LEADER_EPOCHS_MAX
-            found[tp] = replace(partition, leader_epoch=epoch)
-    return found
+def epoch_after(partition: Partition, lost: int) -> int:
+    """Return the highest leader epoch that ``lost`` more decisions may have given a partition."""
+    return partition.leader_epoch + lost * _LEADER_EPOCHS_MAX
 
 
 def _by_logs(step: Step, tp: TopicPartition, partition: Partition) -> Partition:
@@ -148,7 +130,7 @@ def _by_logs(step: Step, tp: TopicPartition, partition: Partition) -> Partition:
     if partition.isr:
         return partition
     lost = step.state.journal_number - step.state.lost_after
-    epoch = partition.leader_epoch + lost * _LEADER_EPOCHS_MAX
+    epoch = epoch_after(partition, lost)
     return replace(partition, isr=partition.target_replicas, leader_epoch=epoch)
 
 

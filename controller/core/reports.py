@@ -101,8 +101,7 @@ def learn_late(step: Step, broker_id: int) -> None:
     known = {broker_id: report}
     newer = catch_up.newer_reports(step.state, known)
     if newer:
-        catch_up.go_above(step, newer)
-        changed = catch_up.learn(step, newer, lost=0)
+        changed = catch_up.learn(step, newer, catch_up.go_above(step, newer))
     else:
         changed = _hear_of_logs(step, known)
     _take_in(step, known, changed)
@@ -117,11 +116,10 @@ def is_learned(step: Step, broker_id: int) -> bool:
     known = {broker_id: step.run.reports[broker_id]}
     newer = catch_up.newer_reports(step.state, known)
     if newer and broker_id not in step.run.unlearned:
-        step.run.unlearned[broker_id] = None
-        catch_up.go_above(step, newer)
+        step.run.unlearned[broker_id] = catch_up.go_above(step, newer)
     if broker_id in step.run.unlearned and known[broker_id].topics is not None:
-        del step.run.unlearned[broker_id]
-        _take_in(step, known, catch_up.learn(step, known, lost=0))
+        lost = step.run.unlearned.pop(broker_id)
+        _take_in(step, known, catch_up.learn(step, known, lost))
     return broker_id not in step.run.unlearned
 
 

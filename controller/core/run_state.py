@@ -144,8 +144,11 @@ class RunState:
         default_factory=dict[tuple[int, int, TopicPartition], None]
     )
     """Broker id, its epoch, and what it refused in that for the log of an older topic."""
-    unlearned: dict[int, None] = field(default_factory=dict[int, None])
-    """Fenced brokers that heard of what the journal lacks and have not told their replicas yet."""
+    unlearned: dict[int, int] = field(default_factory=dict[int, int])
+    """Fenced brokers that heard of what the journal lacks and have not told their replicas yet.
+
+    And how many decisions it lacks.
+    """
     hearing_is_over: bool = False
     """Whether the controller acts."""
     is_new_journal: bool = False

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from kafka import KafkaConsumer
 from kafka.structs import TopicPartition
 
 from jbodlab.asking.admin import ClusterAdmin
+from jbodlab.load import reader
 from jbodlab.processes.lab_spec import LabShape
 from protocol.faults.model import broker_node
 from tests.integration.labs import DEADLINE_MS, FAST, Lab, running_lab
@@ -55,7 +54,7 @@ def produce(lab: Lab, topic: str, codec: str) -> dict[bytes, bytes]:
 
 def read_table(lab: Lab, topic: str) -> tuple[dict[bytes, bytes], list[int]]:
     """Read all with kafka-python; return the last value of each key, and the offsets."""
-    consumer: Any = KafkaConsumer(bootstrap_servers=lab.servers, group_id=None)
+    consumer = reader(lab.servers)
     table: dict[bytes, bytes] = {}
     offsets: list[int] = []
     try:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import pytest
-from kafka import KafkaConsumer
 from kafka.structs import TopicPartition
 
 from analytics import follow
 from analytics.errors import ConnectorMissing
 from analytics.kafka_connector import connector_jars
+from jbodlab.load import reader
 from jbodlab.processes.lab_spec import LabShape
 from protocol.metrics.rows import TABLES
 from protocol.metrics.topic import METRICS_TOPIC
@@ -82,7 +82,7 @@ def wait(lab: Lab, condition: Callable[[], bool], what: str) -> None:
 
 def rows_in_topic(lab: Lab) -> Rows:
     """Return what is in the topic now, as kafka-python reads it."""
-    consumer: Any = KafkaConsumer(bootstrap_servers=lab.servers, group_id=None)
+    consumer = reader(lab.servers)
     try:
         partitions = [TopicPartition(METRICS_TOPIC, number) for number in range(SHAPE.brokers)]
         consumer.assign(partitions)

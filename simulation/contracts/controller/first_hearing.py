@@ -170,8 +170,9 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
 
     A broker that is a replica by them is to delete nothing, nor is one that was a replica before.
     Where no leader tells of its Isr, those are in it that have the longest log of all replicas.
-    What no replica has any more was deleted since, and begins above what it may have come to, or
-    is led by nobody until all brokers have told of their logs.
+    What no replica has any more was deleted since, or is led by nobody until all brokers have told
+    of their logs. All goes on above what clients may have heard: each lost decision may have been
+    an election.
     """
     deleting = {tp: None for tps in step.state.removed.values() for tp in tps}
     epochs = {tp: one.leader_epoch for tp, one, _ in partitions(step.state)}
@@ -182,15 +183,12 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
         for broker_id, report in reports.items()
         if report.topics is not None and broker_id not in step.run.untold
     }
-    gone = [] if step.run.hearing_is_over else _gone(step.state, reports, telling)
     yield
     for tp, one, _ in partitions(step.state):
         if one.leader_epoch > NO_EPOCH and (empty := _without_log(step, one, tp, reports, telling)):
             return f"{empty} may be elected for {tp}, and have no log of it"
-    for tp in gone:
-        one = step.state.find(tp)
-        if one is not None and one.isr and one.leader_epoch < epochs[tp] + lost:
-            return f"nobody has {tp} any more, lost are {lost}; it goes on as {one}"
+        if epochs.get(tp, NO_EPOCH) > NO_EPOCH and one.leader_epoch < epochs[tp] + lost:
+            return f"{lost} decisions are lost; {tp} was in epoch {epochs[tp]}, goes on as {one}"
     for tp, topic_id, replica in claims:
         one, before = step.state.find(tp), epochs.get(tp, NO_EPOCH)
         is_own = topic_id in {ZERO_UUID, ids.get(tp.topic)}
@@ -204,18 +202,6 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
         if one.leader_epoch > before and (shorter := _shorter(tp, one, reports)):
             return f"{shorter} are in the Isr of {tp}, and have not the longest log: {one}"
     return None
-
-
-def _gone(state: ClusterState, reports: Reports, telling: Collection[int]) -> list[TopicPartition]:
-    """Return what had a leader, and none of its replicas tells of; all ``telling`` told."""
-    told = [tp for tp, _, _ in _claims(reports)]
-    return [
-        tp
-        for tp, one, _ in partitions(state)
-        if one.leader_epoch > NO_EPOCH
-        and tp not in told
-        and all(each in telling for each in one.replicas)
-    ]
 
 
 def _without_log(

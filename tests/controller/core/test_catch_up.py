@@ -61,10 +61,10 @@ def told(cluster: Cluster, **replicas: ReportedReplica) -> list[str]:
     return learned(cluster, reports)
 
 
-def learned(cluster: Cluster, reports: dict[int, JournalReport]) -> list[str]:
+def learned(cluster: Cluster, reports: dict[int, JournalReport], *, lost: int = 0) -> list[str]:
     step = step_of(cluster)
     cluster.machine.run.hearing_is_over = False
-    return list(map(str, catch_up.learn(step, reports, lost=3)))
+    return list(map(str, catch_up.learn(step, reports, lost)))
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,19 @@ def test_a_leader_of_a_newer_epoch_is_taken_over() -> None:
     told(cluster, b1=led(2, (6, 12), (1, 2)), b2=led(2, (6, 13), (2,)))
     after = cluster.partition("orders-0")
     assert (after.leader, after.leader_epoch, after.isr) == (2, 7, (2,))
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_who_leads_what_brokers_know_no_better_goes_on_above_what_clients_heard(
+    is_late: bool,
+) -> None:
+    """Its only broker was away when others told of it: readers waited for ever (seed 1051610)."""
+    cluster = cluster_of()
+    cluster.machine.run.hearing_is_over = is_late
+    report = JournalReport(journal_id=JOURNAL, topics=[reported("orders", led(1, (4, 6), (1,)))])
+    assert list(map(str, catch_up.learn(step_of(cluster), {1: report}, lost=3))) == ["orders-0"]
+    after = cluster.partition("orders-0")
+    assert (after.leader, after.isr, after.leader_epoch) == (1, (1, 2), 4 + 3 * 4)
 
 
 def test_what_the_journal_knows_better_stays() -> None:

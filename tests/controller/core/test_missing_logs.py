@@ -62,7 +62,7 @@ def test_only_an_unclean_election_gives_a_leader_meanwhile() -> None:
 def test_who_waits_and_for_whom_is_said_once() -> None:
     cluster = four()
     step = step_of(cluster)
-    catch_up.learn(step, {1: has(), 2: has()}, lost=3)
+    catch_up.learn(step, {1: has(), 2: has()}, lost=0)
     catch_up.settle(step)
     (said,) = [note.text for note in step.notes if "orders-0: nobody leads" in note.text]
     assert "until brokers [3, 4] have told" in said
@@ -157,7 +157,7 @@ def test_who_does_not_say_which_replicas_it_has_keeps_nobody_from_being_heard() 
 def test_what_no_replica_has_by_now_goes_on_above_all_epochs_it_may_have_had() -> None:
     """Its topic was deleted since; each of the three lost decisions gave it four at most."""
     cluster = cluster_of()
-    assert learned(cluster, {1: has(), 2: has()}) == ["orders-0"]
+    assert learned(cluster, {1: has(), 2: has()}, lost=3) == ["orders-0"]
     assert known_of(cluster) == ((1, 2), 1, (1, 2))
     assert cluster.partition("orders-0").leader_epoch == 4 + 3 * 4
 

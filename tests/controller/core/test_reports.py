@@ -126,7 +126,7 @@ def test_a_broker_that_comes_late_is_learned_from_and_a_leader_that_is_live_stay
     report = JournalReport(
         journal_id=cluster.state.journal_id,
         controller_epoch=cluster.state.controller_epoch + 4,
-        journal_number=9000,
+        journal_number=cluster.state.journal_number + 1,
         topics=[topic],
     )
     epoch = cluster.state.controller_epoch
@@ -147,7 +147,7 @@ def test_who_is_live_and_registers_with_what_is_unknown_is_told_that_nobody_lead
     report = JournalReport(
         journal_id=cluster.state.journal_id,
         controller_epoch=cluster.state.controller_epoch + 4,
-        journal_number=9000,
+        journal_number=cluster.state.journal_number + 1,
         topics=[topic],
     )
     request = registration(3, report)
@@ -171,7 +171,7 @@ def test_a_leader_that_comes_late_with_other_replicas_is_elected_once_it_is_live
     report = JournalReport(
         journal_id=cluster.state.journal_id,
         controller_epoch=cluster.state.controller_epoch + 4,
-        journal_number=9000,
+        journal_number=cluster.state.journal_number + 1,
         topics=[topic],
     )
     cluster.ask(registration(3, report), 4)
@@ -194,7 +194,7 @@ def test_a_broker_that_was_not_heard_tells_its_replicas_before_it_is_taken_in_ag
     told = JournalReport(
         journal_id=state.journal_id,
         controller_epoch=state.controller_epoch,
-        journal_number=state.journal_number + 5,
+        journal_number=state.journal_number + 1,
     )
     token = cluster.ask(heartbeat(state, 3, told), 2)
     assert cluster.answers[token].is_fenced
