@@ -267,7 +267,8 @@ def _above_lost(
         known = step.state.partition(tp)
         epoch = missing_logs.epoch_after(known, lost)
         partition = changed.get(tp, known)
-        if partition.has_leadership and partition.leader_epoch < epoch:
+        is_behind = partition.has_leadership and partition.leader_epoch < epoch
+        if is_behind and not step.state.is_being_deleted(tp.topic):
             found[tp] = replace(partition, leader_epoch=epoch)
     return found
 

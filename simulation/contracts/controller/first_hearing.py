@@ -187,7 +187,8 @@ def learn(step: Step, reports: Reports, lost: int) -> Generator[None, list[Topic
     for tp, one, _ in partitions(step.state):
         if one.leader_epoch > NO_EPOCH and (empty := _without_log(step, one, tp, reports, telling)):
             return f"{empty} may be elected for {tp}, and have no log of it"
-        if epochs.get(tp, NO_EPOCH) > NO_EPOCH and one.leader_epoch < epochs[tp] + lost:
+        stays = step.state.is_being_deleted(tp.topic) or epochs.get(tp, NO_EPOCH) == NO_EPOCH
+        if not stays and one.leader_epoch < epochs[tp] + lost:
             return f"{lost} decisions are lost; {tp} was in epoch {epochs[tp]}, goes on as {one}"
     for tp, topic_id, replica in claims:
         one, before = step.state.find(tp), epochs.get(tp, NO_EPOCH)

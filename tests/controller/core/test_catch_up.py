@@ -136,6 +136,12 @@ def test_who_leads_what_brokers_know_no_better_goes_on_above_what_clients_heard(
     assert (after.leader, after.isr, after.leader_epoch) == (1, (1, 2), 4 + 3 * 4)
 
 
+def test_what_is_being_deleted_stays_in_its_epoch() -> None:
+    """Its replicas would be taken for such as are to stay (seed 1060019)."""
+    cluster = cluster_of(DeletionQueued("orders"))
+    assert learned(cluster, {1: JournalReport(journal_id=JOURNAL)}, lost=3) == []
+
+
 def test_what_the_journal_knows_better_stays() -> None:
     cluster = cluster_of()
     assert told(cluster, b1=led(1, (4, 6), (1,)), b2=led(1, (4, 6), (1,))) == []
