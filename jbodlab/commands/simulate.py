@@ -16,6 +16,7 @@ from jbodlab.errors import ExitCode
 if TYPE_CHECKING:
     from jbodlab.worlds.seed_runs import Request
     from simulation.simulated_run import SimulatedRun
+    from simulation.tally import Tally
 
 
 class SeedRange(click.ParamType[range]):
@@ -153,28 +154,41 @@ def _show_one(request: Request, *, is_json: bool) -> bool:
 
 
 def _show_many(request: Request, *, is_json: bool) -> bool:
-    """Run many seeds and tell what they came to; return whether nothing was found."""
-    from jbodlab.commands.run_summary import tally_summary  # noqa: PLC0415
-    from jbodlab.worlds.seed_runs import run_many  # noqa: PLC0415
+    """Run many seeds and tell what they came to; return whether nothing was found.
+
+    Also where Ctrl-C ends it early: a long sweep is not lost by that.
+    """
+    from jbodlab.worlds.seed_runs import new_tally, run_many  # noqa: PLC0415
 
     assert request.seeds is not None
-    with _progress() as progress:
-        task = progress.add_task("seeds", total=len(request.seeds))
+    tally, progress = new_tally(request), _progress()
+    task = progress.add_task("seeds", total=len(request.seeds))
 
-        def on_run(run: SimulatedRun) -> None:
-            progress.advance(task)
-            if request.keep_going and not run.verdict.is_ok:
-                _tell_failure(request, run)
+    def on_run(run: SimulatedRun) -> None:
+        progress.advance(task)
+        if request.keep_going and not run.verdict.is_ok:
+            _tell_failure(request, run)
 
-        tally, failed = run_many(request, request.seeds, on_run)
-        elapsed_s = progress.tasks[0].elapsed or 0.0
+    try:
+        with progress:
+            failed = run_many(request, request.seeds, tally, on_run)
+    except KeyboardInterrupt:
+        _tell_tally(tally, progress, is_json=is_json)
+        raise
+    _tell_tally(tally, progress, is_json=is_json)
+    if failed and not request.keep_going:
+        _tell_failure(request, failed[0])
+    return not failed
+
+
+def _tell_tally(tally: Tally, progress: Progress, *, is_json: bool) -> None:
+    from jbodlab.commands.run_summary import tally_summary  # noqa: PLC0415
+
+    elapsed_s = progress.tasks[0].elapsed or 0.0
     if is_json:
         click.echo(json.dumps({**tally.content(), "wall_s": elapsed_s}, indent=2))
     else:
         click.echo(tally_summary(tally, elapsed_s))
-    if failed and not request.keep_going:
-        _tell_failure(request, failed[0])
-    return not failed
 
 
 def _show_on_spark(request: Request, master: str, out: str, *, is_json: bool) -> bool:

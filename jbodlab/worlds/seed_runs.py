@@ -148,22 +148,26 @@ def _origin(plan: Plan, run: SimulatedRun) -> RowOrigin:
     )
 
 
+def new_tally(request: Request) -> Tally:
+    """Return the empty tally of what ``run_many`` runs."""
+    return Tally(rules=RuleTally(rule_watch.all_outcomes()) if request.rules else None)
+
+
 def run_many(
-    request: Request, seeds: Iterable[int], on_run: Callable[[SimulatedRun], None]
-) -> tuple[Tally, list[SimulatedRun]]:
+    request: Request, seeds: Iterable[int], tally: Tally, on_run: Callable[[SimulatedRun], None]
+) -> list[SimulatedRun]:
     """Run seeds to the first violation, or all where the request keeps going.
 
-    Return their tally, and the runs that have violations.
+    Add each to ``tally``, which is good at any time; return the runs that have violations.
 
     Raises:
         LabError: as ``run_one``.
     """
-    tally = Tally(rules=RuleTally(rule_watch.all_outcomes()) if request.rules else None)
     with processes(request.jobs, rule_watch.watch if request.rules else None) as executor:
         run_seed = partial(run_watched if request.rules else run_quietly, request.seconds)
         swept = sweep(seeds, run_seed, executor, request.jobs * AHEAD_PER_JOB)
         runs = (run for _, run in swept)
-        return tally, add_all(tally, runs, on_run, keep_going=request.keep_going)
+        return add_all(tally, runs, on_run, keep_going=request.keep_going)
 
 
 def add_all(

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from jbodlab.worlds.seed_runs import Request, run_many
+from jbodlab.worlds.seed_runs import Request, new_tally, run_many
 from simulation.rule_watch import AlreadyImportedError, all_outcomes, watch
 from simulation.simulated_run import SimulatedRun, simulate_seed
 
@@ -29,7 +29,8 @@ def test_rooms_that_were_imported_before_cannot_be_watched() -> None:
 def test_a_sweep_tells_which_rules_it_reached_and_changes_no_story() -> None:
     runs: list[SimulatedRun] = []
     request = Request(seeds=range(SEED, SEED + 1), seconds=1, rules=True)
-    tally, _ = run_many(request, range(SEED, SEED + 1), runs.append)
+    tally = new_tally(request)
+    run_many(request, range(SEED, SEED + 1), tally, runs.append)
 
     assert [run.trace_hash for run in runs] == [simulate_seed(SEED, 1).trace_hash]
     assert tally.rules is not None

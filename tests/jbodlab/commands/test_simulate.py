@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import re
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,6 +17,7 @@ from jbodlab.cli import main
 from jbodlab.errors import ExitCode
 from simulation.core.plan_document import parse_plan
 from simulation.simulated_run import plan_of_seed
+from tests.deadlines import DEADLINE_S
 
 SEED = 3
 SHORT = ("--seconds", "1")
@@ -47,6 +53,26 @@ def test_the_resolved_plan_runs_again_to_the_same_trace(tmp_path: Path) -> None:
     assert parse_plan(plan.read_text(), source="plan") == plan_of_seed(SEED, 1)
     written = json.loads(run("--scenario", str(plan), "--seed", str(SEED), "--json").stdout)
     assert written["trace_hash"] == drawn["trace_hash"]
+
+
+def test_ctrl_c_ends_a_sweep_and_tells_what_ran_by_then() -> None:
+    terminal, stderr = os.openpty()  # Only a terminal is shown how many ran.
+    words = ("--seeds", "1..100000", "--keep-going", *SHORT, "--json")
+    with subprocess.Popen(
+        [sys.executable, "-m", "jbodlab", "simulate", *words],
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        start_new_session=True,
+    ) as process:
+        os.close(stderr)
+        shown = b""
+        while not re.search(rb"\b[1-9]\d*/100000", shown):
+            shown += os.read(terminal, 4096)
+        os.killpg(process.pid, signal.SIGINT)
+        told, _ = process.communicate(timeout=DEADLINE_S)
+    os.close(terminal)
+    assert process.returncode == ExitCode.INTERRUPTED
+    assert json.loads(told)["seeds"] >= 1
 
 
 def test_history_rows_and_logs_are_written(tmp_path: Path) -> None:
