@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from simulation.simulated_run import SimulatedRun
     from simulation.tally import Tally
 
+LONG_SWEEP_SEEDS = 100
+"""From so many on a sweep is so long that people want to know how far it is."""
+
 
 def run_summary(run: SimulatedRun, header: Mapping[str, str]) -> str:
     """Return the lines below a story; two runs of a seed give the same."""
@@ -76,6 +79,11 @@ def verdict_content(verdict: Verdict) -> dict[str, Any]:
     content["checks"] = [each._asdict() for each in verdict.checks]
     content["story"] = [line._asdict() for line in verdict.story]
     return content
+
+
+def is_worth_a_line(ran: int, of: int) -> bool:
+    """Tell whether another tenth of a long sweep has run: no terminal shows a bar of it."""
+    return of >= LONG_SWEEP_SEEDS and 10 * ran // of > 10 * (ran - 1) // of
 
 
 def tally_summary(tally: Tally, wall_s: float) -> str:

@@ -158,14 +158,17 @@ def _show_many(request: Request, *, is_json: bool) -> bool:
 
     Also where Ctrl-C ends it early: a long sweep is not lost by that.
     """
+    from jbodlab.commands.run_summary import is_worth_a_line  # noqa: PLC0415
     from jbodlab.worlds.seed_runs import new_tally, run_many  # noqa: PLC0415
 
     assert request.seeds is not None
-    tally, progress = new_tally(request), _progress()
-    task = progress.add_task("seeds", total=len(request.seeds))
+    tally, progress, total = new_tally(request), _progress(), len(request.seeds)
+    task = progress.add_task("seeds", total=total)
 
     def on_run(run: SimulatedRun) -> None:
         progress.advance(task)
+        if not progress.console.is_terminal and is_worth_a_line(tally.seeds, total):
+            click.echo(f"jbodlab: {tally.seeds} of {total} seeds ran", err=True)
         if request.keep_going and not run.verdict.is_ok:
             _tell_failure(request, run)
 

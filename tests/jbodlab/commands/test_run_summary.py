@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 
-from jbodlab.commands.run_summary import run_content, run_summary, tally_summary
+from jbodlab.commands.run_summary import (
+    is_worth_a_line,
+    run_content,
+    run_summary,
+    tally_summary,
+)
 from simulation.core.checkers.evidence import Violation
 from simulation.core.coverage import DECLARED, RARE, Transition
 from simulation.core.verdict import StoryLine, Verdict
@@ -63,3 +68,10 @@ def test_a_sweep_lists_what_was_never_seen() -> None:
     assert "within the last copies; see leader-is-elected-in-the-middle-of-a-swap)" in text
     assert f"of {len(DECLARED)} seen, {SHOWN} more are made by scenarios of their own" in text
     assert f"  never: {SEEN}\n" not in text
+
+
+def test_each_tenth_of_a_long_sweep_is_worth_a_line_and_none_of_a_short_one() -> None:
+    assert [ran for ran in range(1, 126) if is_worth_a_line(ran, 125)] == [
+        *(13, 25, 38, 50, 63, 75, 88, 100, 113, 125)
+    ]
+    assert not any(is_worth_a_line(ran, 99) for ran in range(1, 100))
