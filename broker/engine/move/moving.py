@@ -212,10 +212,10 @@ class MovingLog:
     async def _begin_at(self, read: LogRead, offset: int) -> int:
         """Return where the future log goes on: when it starts inside a batch, where that begins.
 
-        Its log start is raised again afterwards. Source: KAFKA-6975.
+        Its log start is raised again afterwards; what it may have lies below that, and goes.
+        Source: KAFKA-6975, Partition.scala appendRecordsToFollowerOrFutureReplica.
         """
-        files = self._log.files
-        if files.size_bytes > 0 or files.log_start_offset != offset:
+        if self._log.files.log_start_offset != offset:
             return offset
         base_offset = read_stored_header(read.buffers[0]).base_offset
         if base_offset < offset:

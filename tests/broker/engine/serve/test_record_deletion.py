@@ -6,12 +6,15 @@ import asyncio
 
 import pytest
 
+from broker.core.future_log import MoveState
+from broker.engine.move.moving import MovingLog
 from broker.engine.types import DeletedRecords
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.log.test_checkpoints import checkpoint
 from tests.broker.engine.messages import ORDERS, offsets_of, update_metadata
+from tests.broker.engine.moved import held, let_go
 from tests.broker.engine.node import Node
 from tests.broker.engine.virtual_loop import VirtualLoop
 from tests.broker.fake_configs import compaction_rules
@@ -262,6 +265,36 @@ async def test_a_move_keeps_a_log_start_that_lies_inside_a_batch(alone: Lab) -> 
     replica = alone[1].replica()
     assert (replica.partition.log_start_offset, replica.partition.log_end_offset) == (3, 100)
     assert (replica.log.files.log_start_offset, replica.log.files.log_end_offset) == (3, 100)
+
+
+@pytest.mark.kafka_bug("KAFKA-6975")
+async def test_a_copy_of_deleted_records_alone_begins_anew_inside_a_batch(alone: Lab) -> None:
+    """Its source was made anew from the batch that its log start lies in (seed 1060337)."""
+    node = await held(alone, count=0)
+    replica, future = node.replica(), node.replica().future
+    assert future is not None
+    assert future.log is not None
+    moving = MovingLog(node.state, node.moves.tools, replica, future)
+    node.moves.suspend(replica)
+    let_go(node)
+    await moving.truncate()
+    await node.produce(["a", "b"])
+    await node.produce(["c", "d", "e"])
+    await moving.copy()
+    node.logs.raise_log_start(replica, 4)
+    await future.log.cut(4)
+    await node.logs.restart_at(replica, 2)
+    await node.produce(["c", "d", "e"])
+    node.logs.raise_log_start(replica, 4)
+    files, future.move.state = future.log.files, MoveState.COPYING
+    assert files.size_bytes > 0
+    assert (files.log_start_offset, files.log_end_offset) == (4, 4)
+    await moving.copy()
+    await moving.copy()  # It finds nothing to copy, and raises the log start again.
+    async with asyncio.timeout(60):
+        while files.log_start_offset < 4:  # noqa: ASYNC110 -- virtual time
+            await asyncio.sleep(0.01)
+    assert (files.log_start_offset, files.log_end_offset) == (4, 5)
 
 
 @pytest.mark.scenario(143)
