@@ -265,7 +265,7 @@ def _above_lost(
     found: dict[TopicPartition, Partition] = {}
     for tp in step.state.partitions() if lost else ():
         known = step.state.partition(tp)
-        epoch = missing_logs.epoch_after(known, lost)
+        epoch = known.leader_epoch + missing_logs.epochs_in(lost)
         partition = changed.get(tp, known)
         is_behind = partition.has_leadership and partition.leader_epoch < epoch
         if is_behind and not step.state.is_being_deleted(tp.topic):

@@ -103,9 +103,14 @@ def say_awaited(step: Step) -> None:
     step.run.awaits_logs = bool(tps)
 
 
-def epoch_after(partition: Partition, lost: int) -> int:
-    """Return the highest leader epoch that ``lost`` more decisions may have given a partition."""
-    return partition.leader_epoch + lost * _LEADER_EPOCHS_MAX
+def epochs_in(lost: int) -> int:
+    """Return by how much ``lost`` decisions raise the leader epoch of a partition at most."""
+    return lost * _LEADER_EPOCHS_MAX
+
+
+def lost_since(state: ClusterState) -> int:
+    """Return how many decisions this journal may have lost at most; 0: none."""
+    return state.journal_number - state.lost_after if state.lost_after else 0
 
 
 def _by_logs(step: Step, tp: TopicPartition, partition: Partition) -> Partition:
@@ -130,7 +135,7 @@ def _by_logs(step: Step, tp: TopicPartition, partition: Partition) -> Partition:
     if partition.isr:
         return partition
     lost = step.state.journal_number - step.state.lost_after
-    epoch = epoch_after(partition, lost)
+    epoch = partition.leader_epoch + epochs_in(lost)
     return replace(partition, isr=partition.target_replicas, leader_epoch=epoch)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from controller.core import missing_logs
 from controller.core.journal_records import UnknownReplicasReported
 from controller.core.state import INITIAL_LEADER_EPOCH, UnknownReplica
 from controller.core.step import Step
@@ -33,11 +34,14 @@ def first_leader_epoch(step: Step, tp: TopicPartition) -> int:
     """Return where the leader epochs of a partition begin that has none yet.
 
     One that the journal lost and that is added anew begins above what its brokers go on with, and
-    above what ``tell`` told them then: they would take anything lower for an old order.
+    above what ``tell`` told them then: they would take anything lower for an old order. Who has not
+    told yet may lead it, and clients know that (seed 1060736).
     """
-    topic_id = step.state.topics[tp.topic].topic_id
-    known = [found[tp] for found in step.state.unknown_replicas.values() if tp in found]
-    above = [one.leader_epoch + 2 for one in known if one.topic_id in (topic_id, ZERO_UUID)]
+    state, topic = step.state, step.state.topics[tp.topic]
+    known = [found[tp] for found in state.unknown_replicas.values() if tp in found]
+    above = [one.leader_epoch + 2 for one in known if one.topic_id in (topic.topic_id, ZERO_UUID)]
+    if topic.decision <= state.lost_after:
+        above.append(missing_logs.epochs_in(missing_logs.lost_since(state)))
     return max([INITIAL_LEADER_EPOCH, *above])
 
 

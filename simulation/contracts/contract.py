@@ -16,7 +16,8 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping, S
 from dataclasses import dataclass
 from functools import wraps
 from types import FunctionType, TracebackType
-from typing import Any, Final, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import broker
 import controller
@@ -24,6 +25,8 @@ from simulation.core.checkers.evidence import Violation
 from simulation.loop_time import loop_now_us
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 NAME: Final = "contracts"
 ROOMS: Final = (f"{broker.__name__}.", f"{controller.__name__}.")
 """Where functions are watched: the modules that have them by name."""
@@ -77,6 +80,26 @@ class Contract:
         """The function as its module has it now."""
         assert isinstance(self.rule, FunctionType)
         return vars(sys.modules[self.rule.__module__])[self.rule.__name__]
+
+
+class OfRun(WeakKeyDictionary[K, V]):
+    """What promises keep of an object from one call to the next; empty when their run has ended.
+
+    What is kept may lead back to the object, which would never go by itself then, and its world
+    with it.
+    """
+
+    _all: ClassVar[list[WeakKeyDictionary[Any, Any]]] = []
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._all.append(self)
+
+    @classmethod
+    def forget_all(cls) -> None:
+        """Empty every one."""
+        for each in cls._all:
+            each.clear()
 
 
 def tables_of(rooms: tuple[str, ...] = ROOMS) -> Iterator[dict[Any, Any]]:
@@ -185,6 +208,7 @@ class Contracts:
         while self._undo:
             put_back, *taken = self._undo.pop()
             put_back(*taken)
+        OfRun.forget_all()
 
     def _watch_method(self, contract: Contract, owner: type) -> None:
         name = str(contract.rule)

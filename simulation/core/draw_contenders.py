@@ -156,7 +156,7 @@ def _slowly_loaded(dice: Dice, scope: FaultScope, _written: CreateTopic) -> _Lan
     lane = led_by(first, brokers, partition, at_ms)
     lane.append(TimedAction(at_ms + _ELECTED_BY_MS, Fault(name=SLOW_LOAD, rule=rule)))
     for _ in range(dice.randint(1, 3)):
-        at_ms += dice.randint(400, scope.length_ms // 3)
+        at_ms += dice.randint(400, max(400, scope.length_ms // 3))
         lane += led_by(slow, brokers, partition, at_ms)
         at_ms += dice.randint(_ELECTED_BY_MS, 1_200)
         lane += led_by(first, brokers, partition, at_ms)
@@ -200,7 +200,7 @@ def _begun_anew(dice: Dice, scope: FaultScope, written: CreateTopic) -> _Lane:
     at_ms = dice.randint(20, scope.length_ms // 10)
     lane = led_by(brokers[0], brokers, partition, at_ms)
     for _ in range(dice.randint(1, 2)):
-        at_ms += dice.randint(300, scope.length_ms // 4)
+        at_ms += dice.randint(300, max(300, scope.length_ms // 4))
         lane.append(TimedAction(at_ms, chosen(dice, {actions.Kill: 1, actions.Stop: 1})(away)))
         deleted_ms = at_ms + dice.randint(300, 1_500)
         delete = actions.DeleteRecords(of=partition, before=_ALL)

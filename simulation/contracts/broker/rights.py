@@ -13,7 +13,6 @@ from copy import copy
 from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Final, NamedTuple, TypeAlias, cast
-from weakref import WeakKeyDictionary
 
 from broker.core.access import Access
 from broker.core.access_rules import Ruling
@@ -27,7 +26,7 @@ from protocol.apis import APIS
 from protocol.configs.types import ResourceType
 from protocol.errors import ErrorCode
 from protocol.ids import ZERO_UUID
-from simulation.contracts.contract import Broken, of_method
+from simulation.contracts.contract import Broken, OfRun, of_method
 
 _CODES: Final[Mapping[Kind, ErrorCode]] = {
     Kind.TOPIC: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
@@ -113,7 +112,7 @@ _fields_of: Final[dict[type[Any], tuple[str, ...]]] = {}
 _LEADERS_ADD_SINCE: Final = 4
 _IN_PART: Final = ("Fetch", "ListGroups", "ListTransactions", "AddPartitionsToTxn")
 """Whose answers tell not all that was asked for, or more."""
-_begun: Final[WeakKeyDictionary[Authorizer, dict[int, Authorizer]]] = WeakKeyDictionary()
+_begun: Final[OfRun[Authorizer, dict[int, Authorizer]]] = OfRun()
 """A broker's -> identity of what is asked -> the same, deciding by the ACLs of when that began.
 
 Whoever begins writes its own, so that what others of that identity left is never read.

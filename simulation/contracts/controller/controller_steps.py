@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Generator
 from inspect import unwrap
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from controller.core.decision import Decision, Durable
 from controller.core.effects import Answer, ConnectBroker, DisconnectBroker, Effect, Send
@@ -18,7 +17,7 @@ from controller.core.phases import PartitionPhase
 from controller.core.records import Record
 from controller.core.state import ClusterState, Partition, Topic
 from protocol.ids import NO_LEADER, TopicPartition
-from simulation.contracts.contract import Broken, of_method
+from simulation.contracts.contract import Broken, OfRun, of_method
 from simulation.contracts.controller.cluster_facts import (
     alive,
     changes,
@@ -34,7 +33,7 @@ from simulation.contracts.controller.cluster_facts import (
 from simulation.contracts.controller.decided import once_decided
 
 Told = Generator[None, Decision, Broken]
-_replayed: Final[WeakKeyDictionary[Machine, ClusterState]] = WeakKeyDictionary()
+_replayed: Final[OfRun[Machine, ClusterState]] = OfRun()
 """What the decisions of a machine lead to by themselves."""
 
 

@@ -227,11 +227,14 @@ def _without_log(
 def first_leader_epoch(step: Step, tp: TopicPartition) -> Generator[None, int, Broken]:
     """Who still has a replica that the journal lost hears of its next leader by a later epoch.
 
-    Later than what it goes on with, and than that by which it was told that nobody leads it.
+    Later than what it goes on with, and than that by which it was told that nobody leads it. Who
+    has not told of it goes on with one that a lost decision made, if its topic was there by then.
     """
-    own = {ZERO_UUID, step.state.topics[tp.topic].topic_id}
-    known = [found[tp] for found in step.state.unknown_replicas.values() if tp in found]
-    heard = [one.leader_epoch + 1 for one in known if one.topic_id in own]
+    state, topic = step.state, step.state.topics[tp.topic]
+    known = [found[tp] for found in state.unknown_replicas.values() if tp in found]
+    heard = [one.leader_epoch + 1 for one in known if one.topic_id in {ZERO_UUID, topic.topic_id}]
+    if 0 < state.lost_after >= topic.decision:
+        heard.append(0)
     epoch = yield
     return None if epoch > max(heard, default=NO_EPOCH) else f"{tp} begins by {epoch}: {known}"
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from broker.coordinators.verification_channels import Codes, VerificationChannels
 from broker.coordinators.verifier import Verifier, _Outcome, _Wanted
@@ -27,15 +26,11 @@ from broker.core.verification import ALREADY_OPEN
 from broker.engine.types import ProducePart
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
-from simulation.contracts.contract import Broken, of_function, of_method
+from simulation.contracts.contract import Broken, OfRun, of_function, of_method
 
-_said: Final[WeakKeyDictionary[VerificationChannels, dict[VerificationAsked, Codes]]] = (
-    WeakKeyDictionary()
-)
+_said: Final[OfRun[VerificationChannels, dict[VerificationAsked, Codes]]] = OfRun()
 """What was answered to who still waits."""
-_heard: Final[WeakKeyDictionary[VerificationChannels, list[VerificationAsked]]] = (
-    WeakKeyDictionary()
-)
+_heard: Final[OfRun[VerificationChannels, list[VerificationAsked]]] = OfRun()
 """Questions of which all partitions were confirmed, in order."""
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Iterator, Sequence
 from typing import Any, Final, TypeAlias, cast
-from weakref import WeakKeyDictionary
 
 from broker.context import Context
 from broker.coordinators.marker_channels import MarkerChannels, _Part
@@ -28,18 +27,18 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from protocol.messages.transactions import WritableTxnMarker
 from protocol.topic_names import CONSUMER_OFFSETS
-from simulation.contracts.contract import Broken, of_function, of_method
+from simulation.contracts.contract import Broken, OfRun, of_function, of_method
 
 _Place: TypeAlias = tuple[str, TopicPartition]
-_put_off: Final[WeakKeyDictionary[MarkerChannels, dict[_Part, None]]] = WeakKeyDictionary()
+_put_off: Final[OfRun[MarkerChannels, dict[_Part, None]]] = OfRun()
 """The markers that are tried again later."""
 
 
 _decided_by: Final[
-    WeakKeyDictionary[
+    OfRun[
         MarkerChannels, dict[MarkerProgress, tuple[ShardHost[TransactionShard], TransactionShard]]
     ]
-] = WeakKeyDictionary()
+] = OfRun()
 """Which shard decided the end of the transactions whose markers are under way."""
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Generator
 from typing import Final
-from weakref import WeakKeyDictionary
 
 from broker.context import Context
 from broker.handlers import init_producer_id
@@ -19,9 +18,9 @@ from broker.lifecycle.producer_ids import ProducerIds
 from protocol.errors import ErrorCode
 from protocol.ids import NO_PRODUCER_ID
 from protocol.messages.producer_ids import InitProducerIdRequest, InitProducerIdResponse
-from simulation.contracts.contract import Broken, of_function, of_method
+from simulation.contracts.contract import Broken, OfRun, of_function, of_method
 
-_given: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, dict[int, None]]] = WeakKeyDictionary()
+_given: Final[OfRun[asyncio.AbstractEventLoop, dict[int, None]]] = OfRun()
 """All that were given in a world, by whichever broker and in whichever life of it."""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from controller.core import unknown_replicas
 from controller.core.effects import Send
 from controller.core.journal_records import UnknownReplicasReported
@@ -184,6 +186,19 @@ def test_what_was_reported_before_is_journaled_once() -> None:
         unknown_replicas.note(step, {1: report, 2: JournalReport(topics=[])})
 
     assert step.records == [UnknownReplicasReported(1, ((LATER_0, UnknownReplica(LATER, 4)),))]
+
+
+@pytest.mark.parametrize(("decision", "epoch"), [(40, 4 * 10), (41, 0)])
+def test_one_that_is_added_to_a_topic_begins_above_all_that_lost_decisions_may_have_made(
+    decision: int, epoch: int
+) -> None:
+    """A broker that was not heard led it in the first epoch, too (seed 1060736)."""
+    cluster = three_brokers()
+    step = step_of(cluster)
+    later = Topic(name="later", topic_id=LATER, configs={}, decision=decision)
+    step.state.topics["later"] = later
+    step.state.lost_after, step.state.journal_number = 40, 50
+    assert unknown_replicas.first_leader_epoch(step, LATER_0) == epoch
 
 
 def test_one_that_is_added_anew_begins_above_what_its_brokers_were_told() -> None:

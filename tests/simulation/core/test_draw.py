@@ -97,6 +97,11 @@ def test_a_story_lasts_as_long_as_it_is_told_to() -> None:
     assert all((step.at_ms or 0) <= 7000 for step in plan.steps)
 
 
+def test_stories_of_a_second_are_drawn_too() -> None:
+    for seed in range(1, 151):
+        assert draw_plan(seed, streams_of(seed), length_s=1).steps[-1].at_ms == 1000
+
+
 def test_a_feature_that_is_on_leaves_what_others_draw_as_it_is() -> None:
     """A fault, an order or a client more in one concern is none in another."""
     plan = draw_plan(5, streams_of(5))
