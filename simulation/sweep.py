@@ -94,7 +94,11 @@ def _next(waiting: deque[tuple[int, Future[Result]]]) -> tuple[int, Result]:
         future.add_done_callback(done.put)
     done.get()
     with interrupts_held():
-        return seed, future.result()
+        try:
+            return seed, future.result()
+        except BaseException as error:
+            error.add_note(f"in seed {seed}")
+            raise
 
 
 def _begin(prepare: Callable[[], None] | None) -> None:

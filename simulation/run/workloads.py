@@ -120,7 +120,8 @@ class Workloads:
         with suppress(TimeoutError):
             async with asyncio.timeout(ENDS_WITHIN_MS / 1000):
                 for task in tasks:
-                    await asyncio.shield(task)  # It ends though who waits for it may give up.
+                    if not task.done():  # Who did not end before was cancelled.
+                        await asyncio.shield(task)  # It ends though who waits may give up.
         for task in tasks:
             if not task.done():
                 task.cancel()

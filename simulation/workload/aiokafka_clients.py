@@ -62,6 +62,12 @@ GONE_AFTER_MS: Final = 100
 """How long what a producer has made when it ends waits for a partition that does not exist."""
 GIVES_UP_S: Final = 300
 """How long a producer that ends waits for a cluster that refuses its records for now."""
+STUCK_S: Final = 60
+"""How long one without answers waits for a connection that takes nothing more.
+
+Who is at its other end has gone without a word. A request that is answered has a timeout; the
+library has none for one that is only written, and a kernel tries for a quarter of an hour.
+"""
 _ACKS: Final = {-1: "all", 0: 0, 1: 1}
 _COMPRESSIONS: Final = {
     Compression.NONE: None,
@@ -155,7 +161,7 @@ class AiokafkaProducerWorkload(AiokafkaWriter):
         idempotent and records are refused for now, for ever.
         """
         ended, loop = asyncio.Event(), asyncio.get_running_loop()
-        gives_up_s = loop.time() + GIVES_UP_S
+        gives_up_s = loop.time() + (GIVES_UP_S if self._settings.acks else STUCK_S)
         async with asyncio.TaskGroup() as group:
             ending = group.create_task(producer.stop(), name=f"stop {self._client_id}")
             ending.add_done_callback(lambda _: ended.set())

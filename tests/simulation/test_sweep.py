@@ -130,16 +130,17 @@ def test_who_stops_iterating_has_the_rest_not_run() -> None:
     assert executor.ran == [1]
 
 
-def test_a_seed_that_raises_ends_the_sweep_with_its_error() -> None:
+def test_a_seed_that_raises_ends_the_sweep_with_its_error_and_its_number() -> None:
     def run_seed(seed: int) -> int:
         if seed == 3:
-            raise RuntimeError("seed 3")
+            raise RuntimeError("no such thing")
         return seed
 
     seen: list[int] = []
-    with ThreadPoolExecutor(2) as executor, pytest.raises(RuntimeError, match="seed 3"):
+    with ThreadPoolExecutor(2) as executor, pytest.raises(RuntimeError, match="no such") as caught:
         seen.extend(seed for seed, _ in sweep(range(1, 9), run_seed, executor, 4))
     assert seen in ([], [1, 2])
+    assert caught.value.__notes__ == ["in seed 3"]
 
 
 @pytest.mark.integration

@@ -155,7 +155,9 @@ def test_a_client_that_does_not_end_is_given_up() -> None:
                 group,
             )
             workloads.begin("endless")
-            return await workloads.end_writers()
+            endless = await workloads.end_writers()
+            assert await workloads.end_writers() == endless, "asked again, it has ended"
+            return endless
 
     try:
         assert loop.run_until_complete(ended()) == ["endless"]

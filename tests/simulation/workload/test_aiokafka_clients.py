@@ -13,6 +13,7 @@ from protocol.ids import TopicPartition
 from simulation.core.history import Function, Kind, Poll, Send
 from simulation.workload.aiokafka_clients import (
     GIVES_UP_S,
+    STUCK_S,
     UNTOLD,
     AiokafkaConsumerWorkload,
     AiokafkaProducerWorkload,
@@ -157,6 +158,26 @@ async def test_a_producer_that_ends_does_not_wait_for_ever_for_a_cluster_that_re
             producer.stop()
 
     assert GIVES_UP_S < asyncio.get_running_loop().time() - stopped_s < GIVES_UP_S + 60
+    assert lab.ended(Function.SEND, Kind.INFO)
+
+
+async def test_a_producer_without_answers_does_not_wait_for_ever_for_who_has_gone_without_a_word(
+    lab: Lab,
+) -> None:
+    """Its connection takes nothing more, and nobody says so (seeds 1053567, 1062276)."""
+    await lab.create()
+    settings = ProducerSettings(topic="orders", acks=0, interval_ms=20, record_bytes=50_000)
+    producer = _producer(lab, settings)
+    with foreign_clocks(sim_loop()):
+        async with asyncio.TaskGroup() as group:
+            group.create_task(producer.run())
+            await asyncio.sleep(1)
+            sim_loop().network.half_open("*", "broker-*")
+            await asyncio.sleep(10)
+            stopped_s = asyncio.get_running_loop().time()
+            producer.stop()
+
+    assert STUCK_S <= asyncio.get_running_loop().time() - stopped_s < STUCK_S + 60
     assert lab.ended(Function.SEND, Kind.INFO)
 
 
