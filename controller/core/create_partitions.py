@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 
 from controller.core.events import RequestArrived
+from controller.core.lost_partitions import start_added
 from controller.core.placement import (
     check_counts,
     check_room,
@@ -19,7 +20,7 @@ from controller.core.records import PartitionsAdded
 from controller.core.state import Topic
 from controller.core.step import Step
 from controller.core.told_answers import answer_once_told
-from controller.core.topics import start_partitions, usable_brokers
+from controller.core.topics import usable_brokers
 from protocol.errors import ErrorCode, KafkaError
 from protocol.ids import TopicPartition
 from protocol.messages.topics import (
@@ -55,7 +56,7 @@ def create_partitions(step: Step, event: RequestArrived) -> None:
             step.note(f"topic {topic.name} grows: {first} -> {topic.count} partitions")
         results.append(CreatePartitionsTopicResult(name=topic.name))
     if tps:
-        start_partitions(step, tps)
+        start_added(step, tps)
     answer_once_told(
         step,
         event,
