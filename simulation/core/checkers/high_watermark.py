@@ -4,7 +4,8 @@ Nor does one of an earlier leader: see `committed`. What is written down of it f
 is not more than that: see `ahead`. A partition that a hand took out of the controller's journal,
 and that is added anew, may be placed with brokers that never had it: they are in its Isr before
 they have what its leader, which goes on with its log, had committed in its life before.
-And a member that lost power is in its leader's Isr until the leader is told, with what it lost.
+And a member that lost power is in its leader's Isr until the leader is told, with what it lost; so
+is one whose disk had changed the middle of its log before, when it reads that again.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class _Unheard:
     """What members have lost by power cuts since they last joined the Isr.
 
     A leader, or the controller that names the next one, learns of it late: others leave the Isr
-    meanwhile, and who has lost stays (seed 984247).
+    meanwhile, and who has lost stays (seed 984247). Bytes that a disk has changed are lost when the
+    log is loaded again, whenever that is (seed 1063395).
     """
 
     losses: Sequence[Damage]
@@ -100,7 +102,9 @@ class _Unheard:
         since_us = self.joined_us[leader.tp].get(log.broker, 0)
         return log.broker != leader.broker and any(
             (each.broker, each.log_dir) == (log.broker, log.log_dir)
-            and since_us <= each.at_us <= log.at_us
+            and (each.is_lasting or since_us <= each.at_us)
+            and each.at_us <= log.at_us
+            and each.tp in (None, log.tp)
             for each in self.losses
         )
 
@@ -112,7 +116,7 @@ def check_high_watermark(evidence: Evidence) -> list[Violation]:
     is_exact = SampleSource.COMMITS in evidence.samples.sources
     taken_over = _TakenOver(_forgotten_us(evidence.samples))
     damages = evidence.samples.damages
-    unheard = _Unheard([each for each in damages if each.what == NOT_DURABLE])
+    unheard = _Unheard([each for each in damages if each.what == NOT_DURABLE or each.is_lasting])
     violations: list[Violation] = []
     for _, samples in moments(evidence.samples.replicas):
         joined: _Members = {}

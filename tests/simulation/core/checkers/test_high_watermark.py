@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from protocol.ids import TopicPartition
 from simulation.core.checkers.fault_model import NOT_DURABLE
 from simulation.core.checkers.high_watermark import check_high_watermark
 from simulation.core.samples import Damage, Role, SampleSource
@@ -239,3 +240,18 @@ def test_others_that_leave_the_isr_tell_the_leader_nothing_of_who_lost_power(
         story.at(at).replica(1, Role.LEADER, epoch=1, end=4, high_watermark=4, isr=isr)
     story.at(5).replica(2, end=2, epoch=1, boot=2)
     assert bool(_texts(story)) == has_left
+
+
+@pytest.mark.parametrize(("partition", "is_told"), [(0, False), (1, True)])
+def test_what_a_disk_has_changed_is_lost_when_the_log_is_loaded_again(
+    partition: int, *, is_told: bool
+) -> None:
+    """However long before it was changed; of this partition (seed 1063395)."""
+    story = Story()
+    changed = TopicPartition("orders", partition)
+    damage = Damage(SECOND_US // 2, 2, "d1", "misdirected_write", is_lasting=True, tp=changed)
+    story.samples.damages.append(damage)
+    story.at(1).replica(1, Role.LEADER, end=4, high_watermark=4, isr=(1, 2))
+    story.replica(2, end=4)
+    story.at(3).replica(2, end=2, boot=2)
+    assert bool(_texts(story)) == is_told
