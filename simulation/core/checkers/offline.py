@@ -120,9 +120,11 @@ def _went_on(samples: Samples) -> Iterator[Violation]:
             key = (now.tp, now.topic_id, broker)
             if broker in now.offline:
                 # One epoch is that of the failure of a member of the Isr, another one of a return
-                # that nobody saw.
-                if now.leader_epoch <= earlier.leader_epoch + (broker in earlier.isr):
-                    before.setdefault(key, now)
+                # that nobody saw; the first look at it tells (seed 1061316).
+                is_seen_first = earlier is now or broker not in earlier.offline
+                has_returned = now.leader_epoch > earlier.leader_epoch + (broker in earlier.isr)
+                if is_seen_first and not has_returned:
+                    before[key] = now
                 continue
             first = before.pop(key, None)
             if first is None or now.is_deleted or not _is_led_on(first, now, broker):

@@ -172,6 +172,15 @@ def test_one_whose_return_began_before_anybody_saw_the_failure_needs_no_later_ep
     assert _texts(story) == []
 
 
+def test_one_whose_return_began_so_is_seen_offline_once_more_by_another_replica_s_return() -> None:
+    """Seed 1061316: both had failed in the same moment."""
+    story = _came_back(4)
+    story.samples.partitions[0] = story.samples.partitions[0]._replace(leader_epoch=2)
+    again = story.samples.partitions[1]._replace(at_us=2_000_000)
+    story.samples.partitions.insert(2, again)
+    assert _texts(story) == []
+
+
 def test_one_that_was_in_no_isr_took_no_epoch_with_it_when_it_failed() -> None:
     """What began between two looks is of its return (seed 122, with an authorizer)."""
     story = _came_back(4)
