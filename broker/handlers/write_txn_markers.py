@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from broker.context import Context
 from broker.core.transactions import EndMarker, build_marker
@@ -28,6 +28,9 @@ from protocol.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 from protocol.topic_names import CONSUMER_OFFSETS
+
+_NEVER_MS: Final = 2**31 - 1
+"""What ends offsets is waited for as long as this broker leads their partition."""
 
 
 class _MarkerCode(NamedTuple):
@@ -52,7 +55,8 @@ async def handle(
 ) -> WriteTxnMarkersResponse | Begun:
     """Append every marker to each of its partitions; answered when all replicas have them.
 
-    Offsets are ended as soon as those of their own partition do.
+    Offsets are ended as soon as those of their own partition do, though the answer tells of a
+    timeout before: who hears of that may never ask again (seed 1061165).
 
     Raises:
         KafkaError: UNKNOWN_SERVER_ERROR, for a marker that cannot be: Kafka fails to build its
@@ -62,14 +66,15 @@ async def handle(
         raise KafkaError(ErrorCode.UNKNOWN_SERVER_ERROR)
     every = list(_partitions(request.markers))
     answer = _Answer(len(every))
-    now_ms = context.wall_ms()
+    now_ms, timeout_ms = context.wall_ms(), context.config.request_timeout_ms
     for asked in _shares(every):
+        ends_offsets = asked[0][1].topic == CONSUMER_OFFSETS
         begun = await context.produces.begin(
             [_part(marker, tp, now_ms) for marker, tp in asked],
             acks=ACKS_ALL,
-            timeout_ms=context.config.request_timeout_ms,
+            timeout_ms=_NEVER_MS if ends_offsets else timeout_ms,
         )
-        answer.add_when_ready(context, asked, begun)
+        answer.add_when_known(context, asked, begun, timeout_ms)
     if answer.is_whole:
         return answer.response()
     return Begun(answer.ready, answer.response, lambda: None)
@@ -88,39 +93,51 @@ def _shares(
 
 
 class _Answer:
-    """What became of the markers of a request, as they are replicated or refused.
+    """What became of the markers of a request, as they are replicated, refused or late.
 
     They are ended so, too, when who asked has hung up.
     """
 
     def __init__(self, count: int) -> None:
-        self.ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self.ready: asyncio.Future[None] = self._loop.create_future()
         self._count = count
-        self._codes: list[_MarkerCode] = []
+        self._shares = 0
+        self._told: dict[int, list[_MarkerCode]] = {}
+        """By share of the request: what is answered, the first that was known."""
 
     @property
     def is_whole(self) -> bool:
         """Whether all is known."""
-        return len(self._codes) == self._count
+        return sum(map(len, self._told.values())) == self._count
 
     def response(self) -> WriteTxnMarkersResponse:
         """Return it, when it is whole."""
-        return _response(self._codes)
+        return _response(code for _, codes in sorted(self._told.items()) for code in codes)
 
-    def add_when_ready(
+    def add_when_known(
         self,
         context: Context,
         asked: Sequence[tuple[WritableTxnMarker, TopicPartition]],
         begun: BegunProduce,
+        timeout_ms: int,
     ) -> None:
-        """Add what becomes of some markers, as soon as that is known."""
+        """Add what becomes of some markers, as soon as that is known, or that they are late."""
+        share = self._shares = self._shares + 1
         if begun.ready.done():
-            self._add(_finish(context, asked, begun))
-        else:
-            begun.ready.add_done_callback(lambda _: self._add(_finish(context, asked, begun)))
+            self._tell(share, _finish(context, asked, begun))
+            return
+        late = [_MarkerCode(m.producer_id, tp, ErrorCode.REQUEST_TIMED_OUT) for m, tp in asked]
+        timer = self._loop.call_later(timeout_ms / 1000, self._tell, share, late)
 
-    def _add(self, codes: Iterable[_MarkerCode]) -> None:
-        self._codes += codes
+        def finish(_: object) -> None:
+            timer.cancel()
+            self._tell(share, _finish(context, asked, begun))
+
+        begun.ready.add_done_callback(finish)
+
+    def _tell(self, share: int, codes: list[_MarkerCode]) -> None:
+        self._told.setdefault(share, codes)
         if self.is_whole and not self.ready.done():
             self.ready.set_result(None)
 

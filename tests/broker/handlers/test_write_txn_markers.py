@@ -21,6 +21,7 @@ from protocol.topic_names import CONSUMER_OFFSETS
 from protocol.transport.begun_answers import LaterAnswer
 from protocol.wire.fast import codec
 from tests.broker.fakes import PEER, WALL_MS, FakeBroker
+from tests.deadlines import DEADLINE_S
 
 
 def request(*producer_ids: int) -> WriteTxnMarkersRequest:
@@ -149,3 +150,17 @@ async def test_offsets_are_ended_while_other_partitions_wait_for_their_replicas(
     others.ready.set_result(None)
     await asyncio.sleep(0)
     assert waiting.ready.done()
+
+
+async def test_offsets_are_ended_though_their_marker_is_late() -> None:
+    """Who asked is told of a timeout, and may be gone when it is replicated (seed 1061165)."""
+    broker = FakeBroker(request_timeout_ms="1")
+    waiting = await begun_of(broker, with_offsets(broker))
+    others, offsets = broker.engine.begun
+    others.ready.set_result(None)
+    async with asyncio.timeout(DEADLINE_S):
+        await waiting.ready
+    assert broker.groups.ended == []
+    offsets.ready.set_result(None)
+    await asyncio.sleep(0)
+    assert broker.groups.ended == [(TopicPartition(CONSUMER_OFFSETS, 3), 7, True)]
