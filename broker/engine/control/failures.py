@@ -78,7 +78,7 @@ class Failures:
             )
 
     def _end(self, replica: Replica) -> None:
-        self._following.unfollow(replica)
+        self._following.lose(replica)
         orphan = self._moves.drop(replica)
         if orphan is not None:
             self.state.orphan_future_logs[replica.tp] = orphan

@@ -62,6 +62,7 @@ class Fetcher:
         self._dropped: dict[TopicIdPartition, None] = {}
         self._told_again: dict[TopicIdPartition, None] = {}
         self._session: FollowerSession[TopicIdPartition] = FollowerSession()
+        self._is_session_over = False
         self._client: RpcPort | None = None
         self._wanted = asyncio.Event()
         self._settled = asyncio.Event()
@@ -107,6 +108,13 @@ class Fetcher:
         if entry is not None:
             self._leave(entry, FollowState.FAILED)
             self.unreconciled.pop(entry.key, None)
+
+    def begin_anew(self) -> None:
+        """Begin another session: a log was lost, and what this one told of it is not told twice.
+
+        Such as its high watermark. Kafka loads no log while a session lasts.
+        """
+        self._is_session_over = True
 
     def tell_again(self, replica: FollowedReplica) -> None:
         """Name ``replica`` in the next request, though nothing came for it: its log start rose.
@@ -271,6 +279,9 @@ class Fetcher:
         changed.update(self._told_again)
         self._told_again.clear()
         dropped, self._dropped = self._dropped, {}
+        if self._is_session_over:
+            self._session.reset()
+            self._is_session_over = False
         plan = self._session.next_request(self._ready, changed, dropped)
         return follower_request(self.settings, plan, self._ready, self._wait_ms())
 

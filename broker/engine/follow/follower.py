@@ -259,6 +259,13 @@ class Following:
         if known is not None:
             self._sources[known[0]].fetcher.unfollow(known[1])
 
+    def lose(self, replica: Replica) -> None:
+        """Fetch a replica no more whose log is lost to this process; it may load it again."""
+        known = self._source_of.get(replica.tp)
+        if known is not None:
+            self._sources[known[0]].fetcher.begin_anew()
+        self.unfollow(replica)
+
     def prune(self) -> None:
         """End the loops of sources that nothing is fetched from any more."""
         for source_id, source in list(self._sources.items()):

@@ -92,6 +92,24 @@ async def test_a_log_that_could_not_be_compacted_is_tried_again_on_a_log_dir_tha
     assert not offsets.is_uncleanable(path, ORDERS)
 
 
+async def test_a_follower_that_is_back_in_its_epoch_is_told_of_the_high_watermark_again(
+    lab: Lab,
+) -> None:
+    """A fetch session tells it once, and a leader goes on without a new epoch (seed 1064117)."""
+    await lab.create(replicas=[1, 2])
+    await lab.create(TopicPartition("other", 0), replicas=[1, 2])
+    await lab[1].produce("a")
+    await asyncio.sleep(1)
+    node, path = lab[2], await lab[2].dir_of() or ""
+    assert node.replica().partition.high_watermark == 1
+    node.log_dirs[path].fail("append", broken())
+    await node.bring_back(path, ReturnRule())
+    await lab.tell(ORDERS, to=[2])
+    assert node.replica().partition.high_watermark == 0
+    await asyncio.sleep(1)
+    assert node.replica().partition.high_watermark == 1
+
+
 @pytest.mark.scenario(56, 74)
 async def test_a_failure_is_told_once_however_often_it_is_met(lab: Lab) -> None:
     await lab.create()
