@@ -165,11 +165,14 @@ def _newest(segment: Segment) -> TimestampOffset | None:
 
 @of_method(LogSegments, "remove_oldest")
 def remove_oldest(segments: LogSegments, count: int) -> Generator[None, object, Broken]:
-    """A log that has lost all its records goes on after a power cut where it would have."""
+    """A log that has lost all its records goes on after a power cut where it would have.
+
+    Not one whose folder would be lost, or another one of its name be there (seed 1063781).
+    """
     yield
-    first = segments.segments[0]
+    first, folder = segments.segments[0], segments.directory.name
     tree = tree_of(segments.directory.files.disk)
-    if tree is None or first.size_bytes or segments.directory.name not in tree.synced:
+    if tree is None or first.size_bytes or tree.synced.get(folder) is not tree.children[folder]:
         return None
     name = first.files.name(LOG_SUFFIX)
     is_kept = durable(tree, name) is not None or is_spoilt(tree, name)

@@ -13,7 +13,9 @@ from broker.storage.indexes import AbortedTransaction, TimestampOffset
 from broker.storage.log_reader import FoundOffset
 from broker.storage.log_segments import LogSegments, SetAside
 from broker.storage.memory_disk import MemoryDisk
+from broker.storage.memory_tree import MemoryDir
 from broker.storage.partition_log import PartitionLog
+from simulation.contracts.storage.disks import tree_of
 from tests.broker.storage.builders import Config, filled_log
 from tests.simulation.contracts.wrong_rules import answers, told_of
 
@@ -114,3 +116,12 @@ def test_a_wrong_rule_is_told_and_the_right_one_is_not(
 def test_what_stays_of_a_cut_log_is_told_still() -> None:
     assert told_of(None, "LogSegments.cut", lambda: cut(10)) == []
     assert told_of(None, "LogSegments.cut", lambda: cut(0)) == []
+
+
+def test_nothing_is_told_of_a_log_whose_folder_a_power_cut_would_take() -> None:
+    """Another one of its name was there (seed 1063781)."""
+    filled = log()
+    tree = tree_of(filled.segments[0].directory.files.disk)
+    assert tree is not None
+    tree.synced[filled.segments[0].directory.name] = MemoryDir()
+    assert told_of(leaves_no_file, "LogSegments.remove_oldest", lambda: empties(filled)) == []
