@@ -18,7 +18,7 @@ from simulation.core.checkers.evidence import Evidence, Violation
 from simulation.core.checkers.held_configs import HeldConfigs
 from simulation.core.checkers.leading import Leading, is_one_leadership
 from simulation.core.checkers.quiet_times import QuietTimes
-from simulation.core.history import Kind, Send, Txn
+from simulation.core.history import Function, Kind, Order, Send, Txn
 from simulation.core.samples import ReplicaSample, Role, Samples, SampleSource, TopicSample
 
 NAME: Final = "acks"
@@ -30,7 +30,7 @@ class _IsrSizes(NamedTuple):
 
     topics: Mapping[str, Sequence[TopicSample]]
     replica_counts: Mapping[TopicPartition, int]
-    """The fewest that a partition ever had."""
+    """The fewest that a partition ever had, or was to have: nobody may have looked meanwhile."""
 
 
 def check_acks(evidence: Evidence) -> list[Violation]:
@@ -39,7 +39,7 @@ def check_acks(evidence: Evidence) -> list[Violation]:
     if SampleSource.COMMITS not in samples.sources:
         return []
     leading = Leading(samples)
-    sizes = _isr_sizes(samples)
+    sizes = _isr_sizes(evidence)
     quiet = QuietTimes(samples)
     # What a look shows may be as old as the look before it.
     late_us = 2 * samples.seen_within_us
@@ -74,15 +74,24 @@ def _tellers(send: Send, samples: Samples) -> tuple[str, ...]:
     return (CONTROLLER_NODE, broker_node(send.broker))
 
 
-def _isr_sizes(samples: Samples) -> _IsrSizes:
+def _isr_sizes(evidence: Evidence) -> _IsrSizes:
     topics: dict[str, list[TopicSample]] = {}
-    for topic in samples.topics:
+    for topic in evidence.samples.topics:
         topics.setdefault(topic.topic, []).append(topic)
     counts: dict[TopicPartition, int] = {}
-    for partition in samples.partitions:
-        count = len(partition.replicas)
-        counts[partition.tp] = min(counts.get(partition.tp, count), count)
+    seen = [(each.tp, len(each.replicas)) for each in evidence.samples.partitions]
+    for tp, count in (*seen, *_ordered_counts(evidence)):
+        counts[tp] = min(counts.get(tp, count), count)
     return _IsrSizes(topics, counts)
+
+
+def _ordered_counts(evidence: Evidence) -> Iterator[tuple[TopicPartition, int]]:
+    """Give how many replicas administrators wanted to be left (seed 1064166)."""
+    for operation in evidence.history:
+        order = operation.value
+        if operation.function is Function.REASSIGN and isinstance(order, Order):
+            for replicas in order.assignment:
+                yield TopicPartition(order.topic, order.partition), len(replicas)
 
 
 def _end(send: Send) -> int:

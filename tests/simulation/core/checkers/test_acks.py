@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import pytest
+
 from simulation.core.checkers.acks import check_acks
-from simulation.core.history import Function, Send, Txn
+from simulation.core.history import Function, Order, Send, Txn
 from simulation.core.samples import FaultSample, NodeSample, Role, SampleSource, TopicSample
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
@@ -196,6 +198,19 @@ def test_no_more_is_wanted_than_a_partition_has_replicas_nor_than_its_topic_says
     story.at(3).send(8, offset=0)
 
     assert _texts(story) == []
+
+
+@pytest.mark.parametrize(("replicas", "told"), [((1,), 0), ((1, 2), 1)])
+def test_no_more_is_wanted_than_somebody_wanted_the_partition_to_have(
+    replicas: tuple[int, ...], told: int
+) -> None:
+    """It had them between two looks (seed 1064166)."""
+    story = _story()
+    _needs(story, 2)
+    story.order(Function.REASSIGN, Order("orders", 0, assignment=(replicas,)))
+    _lead(story, 1, isr=(1,))
+    story.at(1).send(7, offset=0)
+    assert len(_texts(story)) == told
 
 
 def test_a_smaller_number_that_held_at_any_time_of_the_request_suffices() -> None:
