@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from simulation.core.checkers.reads import check_reads
 from simulation.core.history import Function, Poll, Read
 from simulation.core.samples import Damage, Role, SampleSource, TopicSample
@@ -91,6 +93,17 @@ def test_compaction_leaves_out_and_a_disk_that_wrote_elsewhere_is_not_judged() -
     story.partition(leader=1, isr=(1,))
     story.samples.damages.append(Damage(story.now_us, 1, "d1", "wrote", is_lasting=True))
     assert _texts(story) == []
+
+
+@pytest.mark.parametrize(("asked", "told"), [(1, 1), (2, 0), (-1, 0)])
+def test_a_follower_whose_disk_wrote_elsewhere_answers_readers_too(asked: int, told: int) -> None:
+    """A library does not say which broker answered (seed 1064506)."""
+    story = _story()
+    damage = Damage(story.now_us, 2, "d1", "misdirected_write", is_lasting=True, tp=TP)
+    story.samples.damages.append(damage)
+    _read(story.at(3), 0, 2, broker=asked)
+
+    assert len(_texts(story)) == told
 
 
 def test_who_asks_under_another_leader_epoch_is_given_nothing() -> None:
