@@ -80,6 +80,8 @@ class EngineState:
         """Future logs whose current log is not online here: found at the start, or left behind."""
         self.left_over: dict[TopicPartition, None] = {}
         """Logs found at the start that a cut swap may have left of replicas that were deleted."""
+        self.unretired: dict[TopicPartition, str] = {}
+        """Log dirs that failed with the log that a move has replaced: it is a current one there."""
         self.usage: dict[str, DiskUsage] = {}
         """Space of each online log dir, as of the last look."""
         self.controller_epoch = 0

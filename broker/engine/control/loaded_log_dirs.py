@@ -106,6 +106,8 @@ class LoadedLogDirs:
                 state.rebuilds.begin(path, returned.lost, rule.rate_bytes_per_second)
             for tp in returned.strays:
                 self._set_aside(log_dir, current[tp])
+            for tp in [tp for tp, where in state.unretired.items() if where == path]:
+                del state.unretired[tp]
             self._resume_moves(log_dir, found)
             self._schedule_deletions(log_dir, found)
         logger.info(

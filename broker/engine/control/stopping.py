@@ -138,9 +138,18 @@ class Stopping:
                 await renamed
             except LogDirFailed:
                 failed.append(tp)
+        failed += [tp for tp, _ in renames if self._is_left(tp) and tp not in failed]
         for tp in failed:
             self._state.hosted.put_offline(tp, topic_ids[tp], None)
         return dict.fromkeys(failed, ErrorCode.KAFKA_STORAGE_ERROR)
+
+    def _is_left(self, tp: TopicPartition) -> bool:
+        """Tell whether another log of it lies on a log dir that failed before a move retired it.
+
+        Who is told that all is deleted would never ask again (seed 1064586).
+        """
+        path = self._state.unretired.get(tp)
+        return path is not None and not self._state.log_dirs[path].is_online
 
     def _topic_id(self, tp: TopicPartition) -> bytes:
         """Return a replica's topic id; one that cannot be deleted is Offline under it.

@@ -350,7 +350,9 @@ class MovingLog:
             )
             await source.background_queue.submit("swap: retire", swap.retire)
         except LogDirFailed:
-            return  # The promoted log is whole; its note tells the next start what to do.
+            # The promoted log is whole; its note tells the next start what to do.
+            self._state.unretired[self.tp] = source.path
+            return
         self._tools.deletions.renamed(
             self.tp, source_log, source.background_queue, replica.delete_delay_ms
         )
