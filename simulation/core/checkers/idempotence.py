@@ -85,11 +85,14 @@ def _disowned_records(evidence: Evidence) -> dict[int, str]:
 
     That ends a producer for good. It is true where the broker lacks what comes before; of a batch
     that is in the log it never is, for no producer here has more in flight than a leader remembers.
+    But who is elected from outside of the Isr later may have what that broker lacked (seed
+    1064952).
     """
     return {
         record: operation.client
         for operation in evidence.history
         if isinstance(operation.value, Send) and operation.error == _OUT_OF_ORDER
+        if operation.at_us > evidence.forgiven.get(operation.value.tp, -1)
         for record in operation.value.records
     }
 

@@ -148,6 +148,15 @@ def test_a_producer_may_not_be_ended_for_a_batch_that_is_in_the_log() -> None:
     assert "was ended with OUT_OF_ORDER_SEQUENCE_NUMBER for it" in text
 
 
+def test_who_is_elected_from_outside_of_the_isr_may_have_what_it_was_ended_for() -> None:
+    """Seed 1064952."""
+    story = _story(batch(0, 1, producer=(7, 0, 0)), batch(1, 2, producer=(7, 0, 1)))
+    story.partition(isr=(1,), leader=1, epoch=0)
+    story.begin_send(2).unknown("OUT_OF_ORDER_SEQUENCE_NUMBER")
+    story.at(9).partition(isr=(2,), leader=2, epoch=1)
+    assert _texts(story) == []
+
+
 def test_a_producer_may_be_ended_for_a_batch_whose_predecessors_never_came() -> None:
     story = _story(batch(0, 1, producer=(7, 0, 0)))
     story.begin_send(3).fail("OUT_OF_ORDER_SEQUENCE_NUMBER")
