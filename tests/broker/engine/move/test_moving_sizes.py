@@ -14,8 +14,10 @@ import pytest
 from broker.core.future_log import MoveState
 from broker.core.replication_quota import ReplicationQuota
 from broker.engine.future import FutureReplica
+from broker.engine.move.move_source import MoveSource
 from broker.engine.move.moving import MovingLog
 from broker.storage.checkpoints import parse_offsets
+from protocol.errors import KafkaError
 from protocol.ids import ZERO_UUID
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
@@ -163,3 +165,17 @@ async def test_a_swap_writes_no_log_start_where_there_is_none(alone: Lab) -> Non
     await one.swap()
     promoted = next(n for n, name in enumerate(changed) if name.startswith("rename orders-0."))
     assert not any("log-start-offset-checkpoint" in name for name in changed[:promoted])
+
+
+async def test_batches_that_end_elsewhere_than_they_were_looked_for_are_not_copied(
+    alone: Lab,
+) -> None:
+    """A disk that reads elsewhere gives whole batches, too (seed 1065289)."""
+    node = await held(alone, count=4)
+    replica, future = node.replica(), node.replica().future
+    assert future is not None
+    moving = MovingLog(node.state, node.moves.tools, replica, future)
+    read = await MoveSource(replica, MIB, MIB).read(0)
+    with pytest.raises(KafkaError, match="batches up to 4, expected up to 2"):
+        moving._write(read._replace(next_offset=2), 0)
+    assert copied(future).next_offset == 0
