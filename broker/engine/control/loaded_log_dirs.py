@@ -93,11 +93,14 @@ class LoadedLogDirs:
             is_unread = state.log_dir_states.is_unread(path)
             state.log_dir_states.revive(path)
             current = {log.topic_partition: log for log in found.logs if not log.is_future}
+            replaced = self._replaced(path)
             returned = state.hosted.on_log_dir_returned(
                 path,
-                {tp: self._idle(log_dir, log) for tp, log in current.items()},
+                {tp: self._idle(log_dir, log) for tp, log in current.items() if tp not in replaced},
                 rule._replace(is_last=not state.log_dir_states.any_offline, is_unread=is_unread),
             )
+            left = [tp for tp in replaced if tp in current]
+            returned = returned._replace(strays=(*returned.strays, *left))
             for _ in range(len(current) - len(returned.strays)):
                 state.log_dir_states.count_log(path)
             for tp in returned.belonging:
@@ -106,8 +109,6 @@ class LoadedLogDirs:
                 state.rebuilds.begin(path, returned.lost, rule.rate_bytes_per_second)
             for tp in returned.strays:
                 self._set_aside(log_dir, current[tp])
-            for tp in [tp for tp, where in state.unretired.items() if where == path]:
-                del state.unretired[tp]
             self._resume_moves(log_dir, found)
             self._schedule_deletions(log_dir, found)
         logger.info(
@@ -174,6 +175,17 @@ class LoadedLogDirs:
         if replica is not None:
             return replica.future is not None
         return hosted.view(tp).state is HostedState.ABSENT and hosted.idle_replica(tp) is None
+
+    def _replaced(self, path: str) -> dict[TopicPartition, None]:
+        """Return whose logs a log dir failed with that a move had replaced: they are old.
+
+        What was written since is in the one that took their place, also while that is away.
+        """
+        unretired = self._state.unretired
+        replaced = {tp: None for tp, where in unretired.items() if where == path}
+        for tp in replaced:
+            del unretired[tp]
+        return replaced
 
     def _set_aside(self, log_dir: LogDir, found: LoadedLog) -> None:
         """Rename a log that is nobody's; the next start leaves it alone, or removes an empty one.

@@ -344,7 +344,7 @@ class MovingLog:
             "swap: promote", partial(swap.promote, promoted.dir.queue.files)
         )
         if self._state.hosted.online_replica(self.tp) is not replica:
-            self._on_source_gone(promoted)
+            self._on_source_gone(source, promoted)
             return
         self._point_to_promoted(source, written_epochs)
         try:
@@ -361,10 +361,11 @@ class MovingLog:
         )
         await background_queue.submit("swap: finish", swap.finish)
 
-    def _on_source_gone(self, promoted: HostedLog[LogPositions]) -> None:
+    def _on_source_gone(self, source: LogDir, promoted: HostedLog[LogPositions]) -> None:
         """Keep what was promoted while the source failed; the source may even be back."""
         counters = self._state.ports.counters
         if self._tools.logs.keep_promoted(self._replica, promoted):
+            self._state.unretired[self.tp] = source.path
             counters.moves_done.add()
         else:
             counters.moves_failed.add()

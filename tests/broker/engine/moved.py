@@ -38,6 +38,19 @@ def let_go(node: Node) -> None:
     node.set_move_limit(2**63 - 1)
 
 
+async def unretired(lab: Lab) -> Node:
+    """A move that has ended, whose source failed before the old log was set aside there."""
+    node = await held(lab)
+    source, target = node.paths[0], node.log_dirs[node.paths[1]]
+    let_go(node)
+    while node.replica().log.dir is not target:
+        future = node.replica().future
+        node.workers[source].hangs = future is not None and future.is_promoting
+        await asyncio.sleep(0)
+    node.log_dirs[source].fail("rename", OSError("broken"))
+    return node
+
+
 async def filled(lab: Lab, count: int = 20) -> Node:
     """Broker 1 leads ``orders-0`` in its first log dir."""
     await lab.create(replicas=[n for n in (1, 2, 3) if n in lab.nodes])

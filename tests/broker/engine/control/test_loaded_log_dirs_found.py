@@ -14,7 +14,7 @@ from protocol.ids import ZERO_UUID, TopicPartition
 from protocol.records.build import BatchOptions
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
-from tests.broker.engine.moved import begin, filled, held, let_go, names, until_moved
+from tests.broker.engine.moved import begin, filled, held, let_go, names, unretired, until_moved
 from tests.broker.engine.node import Node
 
 OTHER = TopicPartition("other", 0)
@@ -208,3 +208,19 @@ async def test_a_log_of_a_replica_that_was_deleted_meanwhile_stays_as_a_stray(la
     assert lab[2].checkpoints.before_new_log(lab[2].log_dirs[path], ORDERS), "it has left"
     await asyncio.sleep(61)
     assert "stray" in [name.rpartition("-")[2] for name in names(lab[2], path)]
+
+
+async def test_a_log_that_a_move_had_replaced_takes_nobodys_place_while_that_is_away(
+    alone: Lab,
+) -> None:
+    """It lacks what was written since, and there would be two of them (seed 1065239)."""
+    node = await unretired(alone)
+    source, target = node.paths[:2]
+    await node.produce("since")
+    node.log_dirs[target].fail("append", OSError(5, "Input/output error"))
+    assert ORDERS in (await node.bring_back(source, ReturnRule())).strays
+    assert await node.dir_of() is None
+    assert ORDERS in (await node.bring_back(target, ReturnRule())).found
+    await alone.elect(ORDERS, 1, [1])
+    assert await node.dir_of() == target
+    assert node.replica().partition.log_end_offset == 21

@@ -10,7 +10,7 @@ from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS, Led, leader_and_isr
-from tests.broker.engine.moved import abandoned, begin, filled, held, let_go, names
+from tests.broker.engine.moved import abandoned, begin, filled, held, names, unretired
 from tests.broker.engine.node import Node
 
 NONE = ErrorCode.NONE
@@ -171,16 +171,9 @@ async def test_not_all_is_deleted_while_the_log_that_a_move_replaced_is_out_of_r
     alone: Lab,
 ) -> None:
     """Its log dir failed before the log was set aside: it would be there again (seed 1064586)."""
-    node = await held(alone)
-    source, target = node.paths[0], node.log_dirs[node.paths[1]]
-    let_go(node)
-    while node.replica().log.dir is not target:
-        future = node.replica().future
-        node.workers[source].hangs = future is not None and future.is_promoting
-        await asyncio.sleep(0)
-    node.log_dirs[source].fail("rename", OSError("broken"))
+    node = await unretired(alone)
     for _ in range(2):
         assert await alone.stop_replica(1, ORDERS, delete=True) == STORAGE
-    await node.bring_back(source, ReturnRule())
+    await node.bring_back(node.paths[0], ReturnRule())
     assert await alone.stop_replica(1, ORDERS, delete=True) == NONE
     assert [kind for each in kinds(node).values() for kind in each if kind == "0"] == []
