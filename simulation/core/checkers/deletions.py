@@ -59,16 +59,27 @@ def deletions_of(evidence: Evidence) -> OrderedDeletions:
             tp = TopicPartition(order.topic, order.partition)
             before = EVERYTHING if order.offset == TO_HIGH_WATERMARK else order.offset
             found.before[tp] = max(before, found.before.get(tp, 0))
-    for topic, gone_us in renewals(evidence.samples.partitions):
-        was_lost = any(edited_us <= gone_us for edited_us in evidence.samples.journal_edits_us)
-        if topic in found.topics or was_lost:
-            found.topics[topic] = max(gone_us, found.topics.get(topic, 0))
+    _note_when_gone(found, evidence)
     for sample in evidence.samples.topics:
         if "compact" in sample.configs.get("cleanup.policy", ""):
             found.compacted[sample.topic] = None
         if any(name in sample.configs for name in _RETENTION):
             found.retained[sample.topic] = None
     return found
+
+
+def _note_when_gone(found: OrderedDeletions, evidence: Evidence) -> None:
+    """Note until when topics were served that were deleted, or lost with a journal's end."""
+    samples = evidence.samples
+    for sample in samples.partitions:
+        # A journal from before the order makes it anew, empty and by the same id (seed 1065562).
+        if sample.is_gone and sample.tp.topic in found.topics:
+            known_us = found.topics[sample.tp.topic]
+            found.topics[sample.tp.topic] = max(sample.at_us, known_us)
+    for topic, gone_us in renewals(samples.partitions):
+        was_lost = any(edited_us <= gone_us for edited_us in samples.journal_edits_us)
+        if topic in found.topics or was_lost:
+            found.topics[topic] = max(gone_us, found.topics.get(topic, 0))
 
 
 def renewals(samples: Sequence[PartitionSample]) -> Iterator[tuple[str, int]]:

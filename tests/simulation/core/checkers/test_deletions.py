@@ -39,6 +39,18 @@ def test_orders_that_were_refused_took_nothing() -> None:
     assert (found.before, found.topics) == ({}, {})
 
 
+def test_a_topic_is_served_until_it_is_gone() -> None:
+    """A journal from before the order makes it anew, empty and by the same id (seed 1065562)."""
+    story = Story().at(2)
+    story.order(Function.DELETE_TOPIC, Order("orders"))
+    story.at(4).partition(is_gone=True)
+
+    found = deletions_of(story.evidence)
+
+    assert found.took_topic("orders", 3 * SECOND_US)
+    assert not found.took_topic("orders", 5 * SECOND_US)
+
+
 def test_a_topic_takes_what_was_there_when_it_went() -> None:
     story = Story().at(2)
     story.order(Function.DELETE_TOPIC, Order("orders"))
