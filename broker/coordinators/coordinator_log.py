@@ -180,7 +180,7 @@ class CoordinatorLog:
             found = await self._ports.reads.read(
                 self._tp, at, up_to=end, max_bytes=self._ports.load_bytes_max
             )
-            damage = _damage_in(found.buffers)
+            damage = _damage_in(found.buffers, at, end)
             if damage is None:
                 return found
         raise KafkaError(ErrorCode.CORRUPT_MESSAGE, f"from {at} on: {damage}")
@@ -196,12 +196,24 @@ class CoordinatorLog:
         return damaged
 
 
-def _damage_in(buffers: Iterable[Buffer]) -> str | None:
+def _damage_in(buffers: Iterable[Buffer], at: int, end: int) -> str | None:
+    """Return what is wrong with batches asked for from ``at`` up to ``end``; None: nothing.
+
+    Their offsets lie outside of their sums: one that is misread would end the load, and what lies
+    behind it were unknown (seed 1066361).
+    """
+    expected = at
     try:
         for buffer in buffers:
             for position, header in iterate_stored_batches(buffer):
                 if not check_stored_crc(buffer, position, header):
                     return f"wrong CRC of the batch at offset {header.base_offset}"
+                # The first may begin before the log does.
+                begin = expected if expected > at else header.base_offset
+                if header.base_offset < begin or not expected < header.next_offset <= end:
+                    told = f"offsets {header.base_offset} to {header.last_offset}"
+                    return f"{told}, expected within {expected} to {end - 1}"
+                expected = header.next_offset
     except Malformed as error:
         return str(error)
     return None

@@ -122,11 +122,12 @@ class DamagedReads:
 
 
 class MisreadingReads:
-    """Gives one batch, whose key has a flipped bit the first times."""
+    """Gives one batch, with a flipped bit in its byte ``place`` the first times."""
 
-    def __init__(self, right: Reads, misread_count: int) -> None:
+    def __init__(self, right: Reads, misread_count: int, place: int) -> None:
         self._right = right
         self._left = misread_count
+        self._place = place
 
     def span(self, tp: TopicPartition) -> LogSpan:
         return self._right.span(tp)
@@ -137,25 +138,32 @@ class MisreadingReads:
             return found
         self._left -= 1
         data = bytearray(b"".join(found.buffers))
-        data[-2] ^= 8
-        return Slice((bytes(data),), found.next_offset)
+        data[self._place] ^= 8
+        return Slice((bytes(data),), read_batch_header(data).next_offset)
 
 
 @pytest.mark.parametrize("misread_count", [1, 2])
+@pytest.mark.parametrize(
+    ("place", "told"),
+    [
+        pytest.param(-2, "wrong CRC of the batch at offset 0", id="key"),
+        pytest.param(7, "offsets 8 to 8, expected within 0 to 1", id="base offset"),
+    ],
+)
 async def test_what_was_misread_once_is_read_again_and_not_loaded(
-    lab: Lab, misread_count: int
+    lab: Lab, misread_count: int, place: int, told: str
 ) -> None:
-    """Seed 984038: a transactional id was another one from then on."""
-    begun = await log_of(lab[1]).append([(b"key", b"value")])
-    await begun.ready
+    """A transactional id was another one (seed 984038), or a group unknown (seed 1066361)."""
+    for key in (b"key", b"other"):
+        await (await log_of(lab[1]).append([(key, b"value")])).ready
     heard = Heard()
-    reads = MisreadingReads(ports_of(lab[1]).reads, misread_count)
+    reads = MisreadingReads(ports_of(lab[1]).reads, misread_count, place)
     if misread_count == 1:
-        await log_of(lab[1], reads=reads).load(heard)
-        assert heard.said == [(b"key", b"value", -1)]
+        await log_of(lab[1], reads=reads, load_bytes_max=1).load(heard)
+        assert heard.said == [(b"key", b"value", -1), (b"other", b"value", -1)]
     else:
-        with pytest.raises(KafkaError, match="wrong CRC of the batch at offset 0"):
-            await log_of(lab[1], reads=reads).load(heard)
+        with pytest.raises(KafkaError, match=told):
+            await log_of(lab[1], reads=reads, load_bytes_max=1).load(heard)
 
 
 async def test_a_batch_that_cannot_be_read_ends_the_load(lab: Lab) -> None:
@@ -164,23 +172,29 @@ async def test_a_batch_that_cannot_be_read_ends_the_load(lab: Lab) -> None:
 
 
 class GivenReads:
-    """A log of these batches, one in each slice; a batch has one offset."""
+    """A log of these batches, one in each slice."""
 
-    def __init__(self, *batches: bytes | bytearray) -> None:
-        self._batches = batches
+    def __init__(self, *batches: bytearray) -> None:
+        self._slices: dict[int, Slice] = {}
         self.asked: list[tuple[int, int, int]] = []
+        self._end = 0
+        for batch in batches:
+            data, base_offset = bytearray(batch), self._end
+            self._end += 1 + int.from_bytes(data[23:27])  # Its last offset delta.
+            data[:8] = base_offset.to_bytes(8)
+            self._slices[base_offset] = Slice((bytes(data),), self._end)
 
     def span(self, tp: TopicPartition) -> LogSpan:
         del tp
-        return LogSpan(0, len(self._batches))
+        return LogSpan(0, self._end)
 
     async def read(self, tp: TopicPartition, offset: int, *, up_to: int, max_bytes: int) -> Slice:
         del tp
         self.asked.append((offset, up_to, max_bytes))
-        return Slice((bytes(self._batches[offset]),), offset + 1)
+        return self._slices[offset]
 
 
-async def heard_of(lab: Lab, *batches: bytes | bytearray) -> list[object]:
+async def heard_of(lab: Lab, *batches: bytearray) -> list[object]:
     heard = Heard()
     await log_of(lab[1], reads=GivenReads(*batches)).load(heard)
     return heard.said
