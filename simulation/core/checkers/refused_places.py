@@ -22,6 +22,8 @@ from simulation.core.samples import LogDirSample, PartitionSample, Samples
 
 NAME: Final = "refused places"
 _NEAR_US: Final = 500_000
+_LEARNS_US: Final = 10_000_000
+"""So soon a controller has heard the brokers of a journal that was put back."""
 
 
 def check_refused_places(evidence: Evidence) -> list[Violation]:
@@ -122,6 +124,17 @@ def _chosen(spans: list[Span], samples: Samples) -> Iterator[Violation]:
                     yield Violation(NAME, sample.at_us, text)
 
 
+def _may_have_learned(samples: Samples, since_us: int, until_us: int) -> bool:
+    """Tell whether a controller may have learned of other replicas that nobody saw yet.
+
+    Its journal was put back, and brokers tell what it lacks (seed 1066647).
+    """
+    return any(
+        edit_us - _NEAR_US <= until_us and since_us <= edit_us + _LEARNS_US
+        for edit_us in samples.journal_edits_us
+    )
+
+
 def _reassigned(spans: list[Span], samples: Samples) -> Iterator[Violation]:
     """Find brokers to which the controller took an order to add replicas, and could not."""
     for begin, end in spans:
@@ -131,6 +144,8 @@ def _reassigned(spans: list[Span], samples: Samples) -> Iterator[Violation]:
         tp = TopicPartition(order.topic, order.partition)
         since_us = begin.at_us - samples.seen_within_us
         known = [each for each in samples.partitions if each.tp == tp and each.at_us <= since_us]
+        if _may_have_learned(samples, since_us, begin.at_us):
+            continue
         added = [
             broker
             for broker in (order.assignment[0] if order.assignment else ())

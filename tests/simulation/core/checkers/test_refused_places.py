@@ -126,8 +126,9 @@ def test_a_broker_that_starts_or_ends_may_have_been_live_between_two_looks(
     assert (_texts(story) == []) is is_well
 
 
-def _reassigned(order: Order, *brokers: BrokerSample) -> list[str]:
+def _reassigned(order: Order, *brokers: BrokerSample, edited_us: int | None = None) -> list[str]:
     story = Story().at(1)
+    story.samples.journal_edits_us += [] if edited_us is None else [edited_us]
     story.partition(replicas=(2,), isr=(2,), leader=2)
     story.samples.brokers += brokers
     with story.at(5).history.begin("admin", Function.REASSIGN, order) as invocation:
@@ -165,3 +166,13 @@ def test_no_replica_is_ordered_to_a_broker_that_can_take_nothing() -> None:
     assert _reassigned(order, full, BrokerSample(5_050_000, 1, is_usable=True)) == []
     assert _reassigned(Order(*TP, assignment=((2,),)), full._replace(broker=2)) == []
     assert _reassigned(Order(*TP), full) == []
+
+
+@pytest.mark.parametrize(("edited_s", "told"), [(4, 0), (-15, 1), (7, 1)])
+def test_a_controller_whose_journal_was_put_back_may_have_learned_of_other_replicas(
+    edited_s: int, told: int
+) -> None:
+    """Nobody had looked since (seed 1066647)."""
+    full = BrokerSample(2 * SECOND_US, 1, is_usable=False)
+    order = Order(*TP, assignment=((1, 2),))
+    assert len(_reassigned(order, full, edited_us=edited_s * SECOND_US)) == told
