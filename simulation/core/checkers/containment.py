@@ -33,6 +33,8 @@ producer behind them; aiokafka 0.14 does not know the code."""
 _TOO_LARGE: Final = ErrorCode.RECORD_LIST_TOO_LARGE.name
 """What a topic with small segments answers to a batch in which a library gathered what waited."""
 
+_OUT_OF_ORDER: Final = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER.name
+
 
 class _Outage(NamedTuple):
     """A log dir while it was offline, from the first to the last look that can tell so."""
@@ -149,13 +151,14 @@ def _bad_service(evidence: Evidence, spans: list[Span]) -> Iterator[Violation]:
     concerns = _FaultImpact(evidence, spans)
     renewed = list(renewals(evidence.samples.partitions))
     compacted = deletions_of(evidence).compacted
+    refused = _refused_us(spans)
     for span in spans:
         send = span.begin.value
         if not isinstance(send, Send) or not any(_overlap(span, fault, 0) for fault in broken):
             continue
         if span.end.error in _WITHOUT_KEY and send.tp.topic in compacted:
             continue
-        if span.end.error == _TOO_LARGE and len(send.records) == 1:
+        if _is_of_a_large_batch(span, send, refused):
             continue
         until_us = span.end.at_us + evidence.samples.seen_within_us
         if any(
@@ -165,6 +168,30 @@ def _bad_service(evidence: Evidence, spans: list[Span]) -> Iterator[Violation]:
             continue  # For a time there was no such topic.
         if concerns.is_free(span):
             yield from _shortfall(span, send, evidence)
+
+
+def _refused_us(spans: list[Span]) -> dict[tuple[str, TopicPartition], int]:
+    """Return when a library was told first of a batch of its own making that is too large."""
+    refused: dict[tuple[str, TopicPartition], int] = {}
+    for span in spans:
+        send = span.begin.value
+        if isinstance(send, Send) and span.end.error == _TOO_LARGE and len(send.records) == 1:
+            key = span.begin.client, send.tp
+            refused[key] = min(span.end.at_us, refused.get(key, span.end.at_us))
+    return refused
+
+
+def _is_of_a_large_batch(
+    span: Span, send: Send, refused: dict[tuple[str, TopicPartition], int]
+) -> bool:
+    """Tell whether a record was in a batch that is too large, or behind one (seed 1066570).
+
+    Records of an idempotent producer that is refused some are out of order from then on.
+    """
+    if span.end.error == _TOO_LARGE:
+        return len(send.records) == 1
+    since_us = refused.get((span.begin.client, send.tp), span.end.at_us + 1)
+    return span.end.error == _OUT_OF_ORDER and since_us <= span.end.at_us
 
 
 class _OfflineTimes:

@@ -357,6 +357,19 @@ def test_a_library_may_gather_more_in_a_batch_than_a_segment_takes() -> None:
     assert len(_texts(story)) == 1
 
 
+@pytest.mark.parametrize(("is_refused", "told"), [(True, 0), (False, 1)])
+def test_behind_a_batch_that_was_too_large_a_producer_is_out_of_order(
+    *, is_refused: bool, told: int
+) -> None:
+    """Seed 1066570."""
+    story = _story()
+    _fail(story.at(2))
+    if is_refused:
+        story.at(10).begin_send(1, tp=BESIDE).fail("RECORD_LIST_TOO_LARGE")
+    story.at(10.1).begin_send(2, tp=BESIDE).fail("OUT_OF_ORDER_SEQUENCE_NUMBER")
+    assert len(_texts(story)) == told
+
+
 def test_a_fault_concerns_a_partition_that_was_reassigned_from_there() -> None:
     story = _story()
     _fail(story.at(2))
