@@ -178,13 +178,9 @@ class Segment:
 
         One time entry is kept for the seal.
         """
-        full_bytes = self._index_bytes_max
-        offset_bytes = len(self._offset_index.entries)
-        time_bytes = len(self._time_index.entries)
-        return (
-            offset_bytes + OFFSET_ENTRY_BYTES > full_bytes
-            or time_bytes + 2 * TIME_ENTRY_BYTES > full_bytes
-        )
+        offset_bytes = len(self._offset_index.entries) + OFFSET_ENTRY_BYTES
+        time_bytes = len(self._time_index.entries) + 2 * TIME_ENTRY_BYTES
+        return max(offset_bytes, time_bytes) > self._index_bytes_max
 
     def first_timestamp(self) -> int | None:
         """Return the max timestamp of the first batch, None while empty."""
@@ -242,7 +238,7 @@ class Segment:
         self.cut_file(position)
         self._write_indexes_anew()
         self._truncate_transactions(offset)
-        self.restore_tail()
+        self.restore_tail(below=offset)
 
     def cut_file(self, size_bytes: int) -> None:
         """Cut the `.log` file, whatever the indexes say."""
@@ -296,19 +292,23 @@ class Segment:
         self.size_bytes = size_bytes
         self._indexes_loaded = False
 
-    def restore_tail(self) -> int:
-        """Read what follows the last index entry, so that appends go on; return the next offset."""
+    def restore_tail(self, *, below: int | None = None) -> int:
+        """Read what follows the last index entry, so that appends go on; return the next offset.
+
+        No sum guards base offsets: the largest timestamp is of no batch that cannot end there.
+        """
         self._load_indexes()
+        ends = range(self.base_offset, below or self.base_offset + RELATIVE_OFFSET_MAX + 1)
         last = self._offset_index.last or OffsetPosition(self.base_offset - 1, 0)
-        self.largest_timestamp = self._time_index.last
-        self._unindexed_bytes = 0
+        self.largest_timestamp, self._unindexed_bytes = self._time_index.last, 0
         next_offset = self.base_offset
         if self.size_bytes == 0:
             return next_offset
         for _, header in scan_headers(self.file(), last.position, self.size_bytes):
             next_offset = header.next_offset
             self._unindexed_bytes += header.size_bytes
-            if header.max_timestamp > self.largest_timestamp.timestamp:
+            is_newer = header.max_timestamp > self.largest_timestamp.timestamp
+            if is_newer and header.last_offset in ends:
                 self.largest_timestamp = TimestampOffset(header.max_timestamp, header.last_offset)
         return next_offset
 
@@ -363,11 +363,9 @@ class Segment:
         self.directory.files.loaded(self, self._loaded_bytes())
 
     def _reset_indexes(self) -> None:
-        self._offset_index = OffsetIndex(self.base_offset)
-        self._time_index = TimeIndex(self.base_offset)
+        self.unload()
         self._indexes_loaded = True
-        self._unindexed_bytes = 0
-        self.largest_timestamp = NO_TIME_ENTRY
+        self.largest_timestamp, self._unindexed_bytes = NO_TIME_ENTRY, 0
         self._first_timestamp = None
 
     def _write_indexes_anew(self, *, is_active: bool = False) -> None:

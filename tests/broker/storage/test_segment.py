@@ -173,6 +173,21 @@ def test_offsets_that_go_back_or_pass_int32_are_damage(disk: MemoryDisk) -> None
         assert caught.value.position == len(batch(0))
 
 
+@pytest.mark.parametrize("bit", [61, 31, 5])
+def test_a_base_offset_that_was_misread_names_no_largest_timestamp(
+    disk: MemoryDisk, bit: int
+) -> None:
+    """Seed 1069005: a cut log could not be closed, as its time index cannot hold 2**61."""
+    segment = segment_on(disk)
+    write(segment, *batches(0, 2))
+    segment.write_indexes()
+    disk.write_file(f"{NAME}.log", batch(0) + batch(1 | 1 << bit, timestamp=1000))
+    again = reopened(disk)
+    again.restore_tail(below=2 if bit < 31 else None)
+    again.seal()
+    assert again.largest_timestamp.offset == 0
+
+
 def test_a_full_index_takes_no_more_entries(disk: MemoryDisk) -> None:
     segment = segment_on(disk, config=Config(index_interval_bytes=1, segment_index_bytes=48))
     write(segment, *batches(0, 20))
