@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 
 from protocol.ids import NO_EPOCH, NO_LEADER, NO_OFFSET, TopicPartition
 from protocol.messages.produce import ACKS_ALL
+from protocol.topic_names import TRANSACTION_STATE
 from simulation.core.checkers.compaction import Compaction
 from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
@@ -39,6 +40,8 @@ class _Fact(NamedTuple):
     how: str
     leader_epoch: int = NO_EPOCH
     """Of who told of it, where the client asked with one."""
+    transactional_id: str = ""
+    """Of the transaction that it was committed by."""
 
 
 @dataclass(slots=True)
@@ -77,7 +80,7 @@ def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
     unclean = unclean_epochs(evidence.samples)
     leading = Leading(evidence.samples)
     last_read_us: dict[tuple[str, TopicPartition], int] = {}
-    return [
+    kept = [
         fact
         for span in evidence.spans
         if span.end.kind is Kind.OK
@@ -87,6 +90,22 @@ def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
         and not (fact.tp in unclean and _may_be_of_older(fact, unclean[fact.tp], leading))
         and not deletions.took_topic(fact.tp.topic, fact.asked_us)
     ]
+    if not any(tp.topic == TRANSACTION_STATE for tp in forgiven):
+        return kept
+    return list(_without_epochs_given_twice(kept))
+
+
+def _without_epochs_given_twice(facts: list[_Fact]) -> Iterator[_Fact]:
+    """Leave out what a transaction was told of the place of an earlier one of its id.
+
+    A coordinator that forgot an epoch of its producer gives it again, with sequences from 0: the
+    leader takes the batch for one that it has, as Apache Kafka does (seed 1070429).
+    """
+    places: dict[tuple[str, TopicPartition, int], int] = {}
+    for fact in facts:
+        place = (fact.transactional_id, fact.tp, fact.offset)
+        if not fact.transactional_id or places.setdefault(place, fact.record) == fact.record:
+            yield fact
 
 
 def _may_be_of_older(fact: _Fact, epoch: int, leading: Leading) -> bool:
@@ -105,7 +124,8 @@ def _facts(span: Span, last_read_us: dict[tuple[str, TopicPartition], int]) -> I
         case Txn():
             how = f"committed by transaction {value.transactional_id}"
             for send in value.sends:
-                yield from _sent(send, at_us, asked_us, how)
+                for fact in _sent(send, at_us, asked_us, how):
+                    yield fact._replace(transactional_id=value.transactional_id)
         case Send() if value.acks == ACKS_ALL:
             how = f"acknowledged by broker {value.broker} at leader epoch {value.leader_epoch}"
             yield from _sent(value, at_us, max(value.asked_us, asked_us), how)

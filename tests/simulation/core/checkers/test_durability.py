@@ -7,6 +7,7 @@ from simulation.core.checkers.durability import check_durability
 from simulation.core.history import NAMELESS, UNREADABLE, Function, Order, Poll, Read, Send
 from simulation.core.samples import Damage, Role, TopicSample
 from tests.simulation.core.checkers.build import TP, Story
+from tests.simulation.core.checkers.transaction_story import TransactionStory, send
 
 
 def _texts(story: Story) -> list[str]:
@@ -220,6 +221,23 @@ def test_what_the_fault_model_forgives_is_no_violation_and_what_came_after_it_is
     (text,) = _texts(story)
 
     assert text.startswith("orders-0 offset 0, record 11,")
+
+
+@pytest.mark.parametrize("is_forgotten", [True, False])
+@pytest.mark.parametrize("client", ["writer", "other"])
+def test_an_epoch_that_a_coordinator_forgot_and_gave_again(client: str, is_forgotten: bool) -> None:
+    """Seed 1070429: its first batch was taken for that of the producer before."""
+    story = TransactionStory()
+    state = TP._replace(topic="__transaction_state")
+    story.partition(isr=(1,), replicas=(1,), tp=state)
+    story.replica(1, tp=state)
+    story.at(1).txn(send(10, 0))
+    if is_forgotten:
+        story.at(2).samples.damages.append(Damage(story.now_us, 1, "d1", "power cut"))
+    story.at(3).txn(send(11, 0), client=client)
+    story.log(1, 10, is_leader=True)
+
+    assert (_texts(story) == []) is (is_forgotten and client == "writer")
 
 
 def test_a_leader_that_does_not_know_of_an_unclean_election_promises_nothing() -> None:
