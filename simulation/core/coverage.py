@@ -101,8 +101,10 @@ _REPLAYED: Final[tuple[tuple[Mark, Mark], ...]] = (
     (PartitionPhase.NON_EXISTENT, PartitionPhase.OFFLINE),
     (ReplicaPhase.NON_EXISTENT, ReplicaPhase.ONLINE),
     (ReplicaPhase.NON_EXISTENT, ReplicaPhase.DELETION_INELIGIBLE),
+    (ReplicaPhase.NON_EXISTENT, ReplicaPhase.OFFLINE),
 )
-"""A controller that starts takes what its journal tells as it is."""
+"""A controller that starts takes what its journal tells as it is, and later what brokers tell of
+logs whose decisions a journal lost that was put back: the last one, where who has a log is away."""
 _HOSTED: Final = (
     (HostedState.ABSENT, HostedState.ONLINE),
     (HostedState.ABSENT, HostedState.OFFLINE),
