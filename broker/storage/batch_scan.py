@@ -20,6 +20,8 @@ from protocol.records.entries import (
     read_stored_header,
 )
 
+LOOKS_MAX: Final = 5
+"""So often a log is read at most until two looks say the same: a disk may misread now and then."""
 _CHUNK_BYTES: Final = 256 << 10
 
 
@@ -105,33 +107,32 @@ def scan_batches(
     """Give (position, header, bytes) of each batch from ``position`` to ``end``.
 
     What looks damaged is read once more, past the page cache, before it is called so: a read may
-    have failed and the disk be whole. With ``ends_log`` the last one is, too, where a gap is before
-    it or an epoch begins with it: nothing behind it tells that its base offset or leader epoch, of
-    which there is no CRC, was misread, and its log would end where it does not.
+    have failed and the disk be whole. So is the batch before damage, and with ``ends_log`` the last
+    one, where a gap is before it or an epoch begins with it: nothing whole behind it tells that its
+    base offset or leader epoch, of which there is no CRC, was misread, and its log would end where
+    it does not.
 
     Raises:
         CorruptBatch: as ``scan_headers``; with ``verify`` also when the CRC-32C is wrong.
-        MisplacedBatch: ``order``, which takes what is given, says so; or the last one is another
-            when it is read again.
+        MisplacedBatch: ``order``, which takes what is given, says so; or a batch is another when it
+            is read again.
     """
-    window = _Window(file, end)
-    before: BatchHeader | None = None
+    window = _Window(file, end, order, verify=verify)
+    last: BatchHeader | None = None
+    before_last: BatchHeader | None = None
+    last_position = position
     while position < end:
         try:
-            header, batch = window.batch_at(position, verify=verify)
-            _take(position, header, order)
+            header, batch = window.take_surely(position)
         except CorruptBatch:
-            window.forget(position)
-            header, batch = window.batch_at(position, verify=verify)
-            _take(position, header, order)
-        if ends_log and position + header.size_bytes == end and not _follows(header, before):
-            window.forget(position)
-            again, batch = window.batch_at(position, verify=verify)
-            if again != header:
-                raise MisplacedBatch(position, f"read as {header}, and again as {again}")
-        yield position, header, batch
-        before = header
+            if last is not None and not _follows(last, before_last):
+                window.confirm(last_position, last)
+            raise
+        last_position, before_last, last = position, last, header
         position += header.size_bytes
+        if ends_log and position == end and not _follows(header, before_last):
+            batch = window.confirm(last_position, header)
+        yield last_position, header, batch
 
 
 def _follows(header: BatchHeader, before: BatchHeader | None) -> bool:
@@ -141,25 +142,54 @@ def _follows(header: BatchHeader, before: BatchHeader | None) -> bool:
     )
 
 
-def _take(position: int, header: BatchHeader, order: BatchOrder | None) -> None:
-    reason = None if order is None else order.take(header)
-    if reason is not None:
-        raise MisplacedBatch(position, reason)
-
-
 class _Window:
-    """The part of a file that is in memory; it goes forward only."""
+    """The part of a file that is in memory; it goes forward, but for what is read again."""
 
-    __slots__ = ("_chunk", "_end", "_file", "_start")
+    __slots__ = ("_chunk", "_end", "_file", "_order", "_start", "_verify")
 
-    def __init__(self, file: DiskFile, end: int) -> None:
+    def __init__(self, file: DiskFile, end: int, order: BatchOrder | None, *, verify: bool) -> None:
         self._file = file
         self._end = end
+        self._order = order
+        self._verify = verify
         self._chunk = memoryview(b"")
         self._start = 0
 
-    def batch_at(self, position: int, *, verify: bool) -> tuple[BatchHeader, memoryview]:
-        """Return header and bytes of the batch at ``position``."""
+    def take_surely(self, position: int) -> tuple[BatchHeader, memoryview]:
+        """Return header and bytes of the batch at ``position``; what seems damaged is read again.
+
+        Raises:
+            CorruptBatch: it is damaged, or misplaced, both times.
+        """
+        try:
+            return self._take(position)
+        except CorruptBatch:
+            self._forget(position)
+            return self._take(position)
+
+    def confirm(self, position: int, header: BatchHeader) -> memoryview:
+        """Return the bytes of a batch that was taken, read again past the page cache.
+
+        Raises:
+            MisplacedBatch: it is another one now.
+        """
+        self._forget(position)
+        try:
+            again, batch = self._batch_at(position)
+        except CorruptBatch as exc:
+            raise MisplacedBatch(position, f"read as {header}, and not again: {exc}") from exc
+        if again != header:
+            raise MisplacedBatch(position, f"read as {header}, and again as {again}")
+        return batch
+
+    def _take(self, position: int) -> tuple[BatchHeader, memoryview]:
+        header, batch = self._batch_at(position)
+        reason = None if self._order is None else self._order.take(header)
+        if reason is not None:
+            raise MisplacedBatch(position, reason)
+        return header, batch
+
+    def _batch_at(self, position: int) -> tuple[BatchHeader, memoryview]:
         if position - self._start + HEADER_SIZE_BYTES > len(self._chunk):
             self._read(position, _CHUNK_BYTES)
         header = _read_header(self._chunk, position - self._start, position, self._end)
@@ -167,14 +197,15 @@ class _Window:
             self._read(position, max(_CHUNK_BYTES, header.size_bytes))
         at = position - self._start
         batch = self._chunk[at : at + header.size_bytes]
-        if verify and not check_stored_crc(batch, 0, header):
+        if self._verify and not check_stored_crc(batch, 0, header):
             raise CorruptBatch(position, f"wrong CRC of the batch at offset {header.base_offset}")
         return header, batch
 
-    def forget(self, position: int) -> None:
+    def _forget(self, position: int) -> None:
         """Have what lies behind ``position`` read from the device again."""
         self._file.forget(position)
         self._chunk = memoryview(b"")
+        self._start = position
 
     def _read(self, position: int, size_bytes: int) -> None:
         size_bytes = min(size_bytes, self._end - position)

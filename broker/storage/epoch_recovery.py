@@ -12,8 +12,8 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from broker.core.leader_epochs import LeaderEpochs
-from broker.storage.batch_scan import scan_headers
+from broker.core.leader_epochs import EpochEntry, LeaderEpochs
+from broker.storage.batch_scan import LOOKS_MAX, CorruptBatch, scan_headers
 from broker.storage.checkpoints import CorruptCheckpoint, parse_leader_epochs
 from broker.storage.layout import LEADER_EPOCH_FILE
 from broker.storage.log_reader import segment_number
@@ -56,13 +56,13 @@ def settle_epochs(
     its first batch.
 
     Raises:
-        CorruptBatch: what stands in a file is no batch.
+        CorruptBatch: what stands in a file is no batch, however often it is read.
     """
     epochs = recovered
     _keep_within(epochs, log)
     is_lost = stored is None or not epochs.entries
     if log.size_bytes > 0 and (is_lost or not (is_trusted or _agree(epochs, log))):
-        epochs = _epochs_of_batches(log.segments)
+        epochs = _epochs_surely(log.segments)
         _keep_within(epochs, log)
     entries = [(entry.epoch, entry.start_offset) for entry in epochs.entries]
     if entries != stored and log.size_bytes > 0:
@@ -122,6 +122,26 @@ def _batch_before(segments: Sequence[Segment], offset: int) -> Iterator[BatchHea
         if last is not None:
             yield last
             return
+
+
+def _epochs_surely(segments: Sequence[Segment]) -> LeaderEpochs:
+    """Return where epochs begin as two looks in turn say, or the last of ``LOOKS_MAX``.
+
+    No sum guards the leader epoch and the base offset of a batch, which a disk may misread.
+    """
+    before: Sequence[EpochEntry] | None = None
+    for _ in range(LOOKS_MAX - 1):
+        try:
+            epochs = _epochs_of_batches(segments)
+            if epochs.entries == before:
+                return epochs
+            before = epochs.entries
+        except CorruptBatch as exc:
+            _LOGGER.warning("%s: read again: %s", segments[0].directory.name, exc)
+            before = None
+        for segment in segments:
+            segment.file().forget(0)
+    return _epochs_of_batches(segments)
 
 
 def _epochs_of_batches(segments: Sequence[Segment]) -> LeaderEpochs:

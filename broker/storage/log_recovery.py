@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from broker.core.leader_epochs import LeaderEpochs
 from broker.core.producers import ProducerStates
-from broker.storage.batch_scan import CorruptBatch, MisplacedBatch, scan_headers
+from broker.storage.batch_scan import LOOKS_MAX, CorruptBatch, MisplacedBatch, scan_headers
 from broker.storage.dropped_segments import drop_from, why_misplaced
 from broker.storage.epoch_recovery import read_epochs, settle_epochs
 from broker.storage.indexes import (
@@ -48,7 +48,6 @@ _LOGGER = logging.getLogger(__name__)
 _INDEX_SUFFIXES: Final = frozenset(
     {OFFSET_INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX}
 )
-_LOOKS_MAX: Final = 5
 _LEFTOVERS: Final = (DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX)
 
 
@@ -255,11 +254,11 @@ def _recover_surely(
 ) -> tuple[int, ProducerStates]:
     """Cut nothing that another look finds to be whole: a read may have failed, and not the disk.
 
-    What two looks in turn complain of is cut off, or what the last of ``_LOOKS_MAX`` does. A single
+    What two looks in turn complain of is cut off, or what the last of ``LOOKS_MAX`` does. A single
     batch is read twice where it is scanned. Differs from Kafka, which cuts at once.
     """
     complaint = ""
-    for _ in range(_LOOKS_MAX - 1):
+    for _ in range(LOOKS_MAX - 1):
         try:
             return _recover(checked, snapshots, epochs, on_segments, is_sure=complaint.__eq__)
         except MisplacedBatch as exc:

@@ -368,6 +368,20 @@ def test_a_log_that_is_cut_ends_behind_the_batches_that_were_checked(read: int) 
     assert (opened.log.log_end_offset, opened.log.size_bytes) == (2, 2 * SIZE)
 
 
+@pytest.mark.parametrize("read", [1, 3, 4, 5])
+def test_a_misread_header_before_damage_moves_no_end(read: int) -> None:
+    """Seed 1111269: a log ended at 1048578, as nothing whole stood behind a misread batch."""
+    for bit in range(8 * SIZE, 8 * (SIZE + HEADER_SIZE_BYTES)):
+        made = MemoryDisk()
+        filled_log(made, 3, CONFIG).close()
+        corrupt(made, FIRST, 3 * SIZE - 1)
+        faulty = FaultyDisk(made, chance=OneBit(bit))
+        faulty.set_fault("bit_flip", files=(FileClass.LOG,), from_nth=read, times=1)
+        opened = reopen(faulty)
+        assert (opened.log.log_end_offset, opened.log.size_bytes) == (2, 2 * SIZE), bit
+        assert opened.leader_epochs == [(0, 0)], bit
+
+
 def test_what_is_misplaced_on_the_disk_is_cut_after_a_second_look(disk: MemoryDisk) -> None:
     corrupt(disk, FIRST, 4)
     assert reopen(disk).log.size_bytes == SIZE
