@@ -87,7 +87,11 @@ def _unknown(
 
 
 def _is_known(step: Step, broker_id: int, tp: TopicPartition) -> bool:
-    """Whether a broker is a replica of it, or is ordered to delete it under the epoch it has."""
+    """Whether a broker is a replica of it, or is ordered to delete it.
+
+    Also of a topic that was deleted while the broker had not heard of the reassignment before: told
+    that nobody leads it, behind that order, it would begin the replica anew (seed 1111121).
+    """
     partition = step.state.find(tp)
-    is_removed = tp in step.state.removed.get(broker_id, ())
-    return partition is not None and (broker_id in partition.replicas or is_removed)
+    is_replica = partition is not None and broker_id in partition.replicas
+    return is_replica or tp in step.state.removed.get(broker_id, ())

@@ -150,6 +150,16 @@ def test_a_replica_that_is_none_any_more_is_noted_unless_it_is_to_be_deleted() -
     assert cluster.state.unknown_replicas == {}
 
 
+def test_what_a_broker_is_ordered_to_delete_is_not_begun_anew_behind_that_order() -> None:
+    """Seed 1111121: a topic was deleted, and a broker hears late of its reassignment."""
+    cluster = three_brokers()
+    cluster.state.removed[3] = {LATER_0: None}
+    noted(cluster, b3=led(1, (12, 14), (3, 1)))
+
+    assert cluster.state.unknown_replicas == {}
+    assert told(cluster, 3) == []
+
+
 def test_who_comes_late_is_told_when_it_is_live() -> None:
     cluster = three_brokers()
     noted(cluster, b1=led(1, (4, 7), (1, 2)))
