@@ -13,7 +13,7 @@ from controller.core.events import RequestArrived
 from controller.core.partition_moves import bring_online
 from controller.core.step import Step
 from protocol.errors import ErrorCode
-from protocol.ids import NO_LEADER, TopicPartition
+from protocol.ids import TopicPartition
 from protocol.messages.elections import (
     ElectLeadersRequest,
     ElectLeadersResponse,
@@ -69,7 +69,7 @@ def _verdict(step: Step, tp: TopicPartition, strategy: Strategy) -> ErrorCode:
     if strategy is Strategy.PREFERRED:
         is_needed = partition.leader != partition.replicas[0]
     else:
-        is_needed = partition.leader == NO_LEADER or not step.state.is_live(partition.leader)
+        is_needed = not step.state.is_live(partition.leader)  # Nor is NO_LEADER.
     return ErrorCode.NONE if is_needed else ErrorCode.ELECTION_NOT_NEEDED
 
 

@@ -197,6 +197,14 @@ def test_a_leader_on_another_listener_is_told_from_version_6_on() -> None:
     assert codes == [5] * 6 + [72] * 8
 
 
+def test_clients_are_told_of_the_listener_that_they_came_in_by() -> None:
+    brokers, _ = answers(brokers=[broker(1, listener="OUTSIDE")])
+    clients = brokers.at("OUTSIDE")
+    assert brokers.at("OUTSIDE") is clients
+    told = [len(ask(each, all_topics(), 9).brokers) for each in (brokers, clients)]
+    assert told == [0, 1]
+
+
 def test_only_version_0_misses_replicas() -> None:
     only = only_partition(partition(0), 0, [broker(1)])
     assert (only.error_code, list(only.replica_nodes), list(only.isr_nodes)) == (9, [1], [1])

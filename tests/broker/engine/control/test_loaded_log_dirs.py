@@ -171,6 +171,7 @@ async def test_a_log_that_is_hosted_elsewhere_by_now_is_set_aside(lab: Lab) -> N
     names = lab[2].memory[path].list_dir("")
     assert [name for name in names if name.endswith("-stray")]
     assert await lab[2].dir_of() == elsewhere
+    assert lab[2].state.log_dir_states.log_count(path) == 0
 
 
 @pytest.mark.scenario(187)
