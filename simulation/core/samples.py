@@ -1,8 +1,7 @@
 """What a run saw inside its nodes, as plain values in the order of time: the evidence of checkers.
 
-A sample is written when something differs from the one before it. Nothing is judged here, and
-nothing is asked: who looks into the nodes is `simulation.world.sampler`. What clients saw is in
-`history`.
+A sample is written when something differs from the one before it. Nothing is judged or asked here:
+`simulation.world.sampler` looks into the nodes. What clients saw is in `history`.
 """
 
 from __future__ import annotations
@@ -20,10 +19,9 @@ SEEN_WITHIN_US: Final = 20_000
 
 
 class SampleSource(StrEnum):
-    """Where a stage can look, in words."""
+    """Where a stage can look, in words; at what clients saw always, which is the history."""
 
     CLIENTS = "what clients saw"
-    """Always: it is the history."""
     DECISIONS = "the controller's decisions"
     REPLICAS = "replicas in brokers"
     COMMITS = "high watermarks in their moment"
@@ -76,6 +74,8 @@ class ReplicaSample(NamedTuple):
     """Where its next append goes, behind those that wait for the disk. NO_OFFSET: not known."""
     last_stable_offset: int = NO_OFFSET
     """A leader's: up to where who reads committed records gets any. NO_OFFSET: not known."""
+    partition_epoch: int = NO_EPOCH
+    """A leader's: one more with every change of leader, Isr or replicas. NO_EPOCH: not known."""
 
 
 class PartitionSample(NamedTuple):

@@ -10,7 +10,7 @@ from typing import Final
 from broker.core.partition import Partition
 from broker.engine.replica import Replica
 from broker.engine.state import EngineState
-from protocol.ids import NO_OFFSET
+from protocol.ids import NO_EPOCH, NO_OFFSET
 from simulation.core.samples import LogDirSample, ObeyedSample, ReplicaSample, Role, Samples
 from simulation.sampling.sample_writer import SampleWriter
 from simulation.world.ahead_sampler import AheadSampler
@@ -150,6 +150,7 @@ def _sample(now_us: int, node: BrokerNode, replica: Replica) -> ReplicaSample:
         replica.log.files.size_bytes,
         partition.next_offset,
         _stable_offset(partition),
+        partition.isr.partition_epoch if partition.is_leader else NO_EPOCH,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from protocol.faults.model import CONTROLLER_NODE, broker_node
@@ -151,8 +152,8 @@ def _accepted_by_few(evidence: Evidence, sizes: _IsrSizes) -> Iterator[Violation
             few.pop(key, None)
             continue
         first = few.setdefault(key, now)
-        if not is_one_leadership((first, now)):
-            few[key] = now
+        if not is_one_leadership((first, now)) or first.partition_epoch != now.partition_epoch:
+            few[key] = now  # The Isr may have been larger between two looks (seed 1112718).
         elif now.log_end_offset > first.next_offset != NO_OFFSET:
             text = (
                 f"broker {now.broker} appended to {now.tp} at offset {first.next_offset} with an "
@@ -180,9 +181,16 @@ def _topics_with_acks_of_all(evidence: Evidence) -> dict[str, None]:
 
 def _too_few(send: Send, seen: Sequence[ReplicaSample], isr_size_min: int) -> str:
     isr = max((one.isr for one in seen), key=len)
-    if len(isr) >= isr_size_min:
+    if len(isr) >= isr_size_min or _has_unseen_isr(seen):
         return ""
     return (
         f"broker {send.broker} acknowledged {send.tp} at offset {send.base_offset} with an Isr of "
         f"{list(isr)}, and {_CONFIG} was {isr_size_min}"
+    )
+
+
+def _has_unseen_isr(seen: Sequence[ReplicaSample]) -> bool:
+    """Tell whether the Isr changed, and changed back, between two looks."""
+    return any(
+        after.partition_epoch > before.partition_epoch + 1 for before, after in pairwise(seen)
     )

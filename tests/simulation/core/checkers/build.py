@@ -96,6 +96,7 @@ class Story:
         start: int = 0,
         next_offset: int = -1,
         topic_id: bytes = b"",
+        partition_epoch: int = -1,
     ) -> None:
         self.samples.replicas.append(
             ReplicaSample(
@@ -112,6 +113,7 @@ class Story:
                 high_watermark=high_watermark,
                 isr=isr,
                 next_offset=next_offset,
+                partition_epoch=partition_epoch,
             )
         )
 

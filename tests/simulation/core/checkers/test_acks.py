@@ -25,9 +25,17 @@ def _lead(
     isr: tuple[int, ...] = (1, 2),
     epoch: int = 0,
     boot: int = 1,
+    partition_epoch: int = -1,
 ) -> None:
     story.replica(
-        1, Role.LEADER, end=9, high_watermark=high_watermark, isr=isr, epoch=epoch, boot=boot
+        1,
+        Role.LEADER,
+        end=9,
+        high_watermark=high_watermark,
+        isr=isr,
+        epoch=epoch,
+        boot=boot,
+        partition_epoch=partition_epoch,
     )
 
 
@@ -287,3 +295,28 @@ def test_what_brokers_need_counts_where_the_topic_says_nothing() -> None:
     _appends(story)
 
     assert len(_texts(story)) == 1
+
+
+@pytest.mark.parametrize(("looks", "is_sure"), [((3, 3), True), ((3, 5), False)])
+def test_an_isr_that_grew_and_shrank_between_two_looks(
+    looks: tuple[int, int], is_sure: bool
+) -> None:
+    """Seed 1112718: for 6 ms a follower was back, and the leader took what came then."""
+    story = _story()
+    _needs(story, 2)
+    story.replica(1, Role.LEADER, end=7, next_offset=7, isr=(1,), partition_epoch=looks[0])
+    story.at(1).begin_send(7)
+    story.at(2).replica(1, Role.LEADER, end=8, isr=(1,), partition_epoch=looks[1])
+
+    assert (_texts(story) != []) is is_sure
+
+    answered = _story()
+    _needs(answered, 2)
+    answered.replica(2, end=9)
+    _lead(answered, 9, isr=(1,), partition_epoch=looks[0])
+    sending = answered.at(0.5).begin_send(7)
+    _lead(answered.at(0.9), 9, isr=(1,), partition_epoch=looks[1])
+    answered.at(1)
+    sending.ok(Send(TP, (7,), -1, base_offset=0, broker=1, leader_epoch=0))
+
+    assert (_texts(answered) != []) is is_sure
