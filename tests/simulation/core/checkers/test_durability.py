@@ -231,10 +231,12 @@ def test_an_epoch_that_a_coordinator_forgot_and_gave_again(client: str, is_forgo
     state = TP._replace(topic="__transaction_state")
     story.partition(isr=(1,), replicas=(1,), tp=state)
     story.replica(1, tp=state)
-    story.at(1).txn(send(10, 0))
+    story.at(1)
+    story.txn(send(10, 0))
     if is_forgotten:
         story.at(2).samples.damages.append(Damage(story.now_us, 1, "d1", "power cut"))
-    story.at(3).txn(send(11, 0), client=client)
+    story.at(3)
+    story.txn(send(11, 0), client=client)
     story.log(1, 10, is_leader=True)
 
     assert (_texts(story) == []) is (is_forgotten and client == "writer")
