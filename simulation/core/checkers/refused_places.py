@@ -46,13 +46,19 @@ class _LogDirs:
     """How the log dirs of all brokers were, at any time, as their brokers had it."""
 
     def __init__(self, samples: Samples) -> None:
+        self._samples = samples
         self._known: dict[int, dict[str, list[LogDirSample]]] = {}
         for sample in samples.log_dirs:
             of_broker = self._known.setdefault(sample.broker, {})
             of_broker.setdefault(sample.path, []).append(sample)
 
     def steady(self, broker: int, path: str, begin_us: int, end_us: int) -> LogDirSample | None:
-        """Return how a log dir was in all that time; None: it changed, or nobody knows."""
+        """Return how a log dir was in all that time; None: it changed, or nobody knows.
+
+        Nobody had looked at a process that had just begun (seed 1113680).
+        """
+        if _began_or_ended(self._samples, broker, begin_us, end_us):
+            return None
         known = self._known.get(broker, {}).get(path, [])
         count = bisect_right(known, begin_us, key=lambda sample: sample.at_us)
         is_last = count == len(known) or known[count].at_us > end_us
@@ -175,14 +181,19 @@ def _seen_us(samples: Samples, at_us: int) -> int:
     return seen_us
 
 
+def _began_or_ended(samples: Samples, broker: int, begin_us: int, end_us: int) -> bool:
+    """Tell whether a broker's process began or ended about then."""
+    near_us = range(begin_us - _NEAR_US, end_us + _NEAR_US)
+    node = broker_node(broker)
+    return any(each.node == node and each.at_us in near_us for each in samples.nodes)
+
+
 def _is_unusable(samples: Samples, broker: int, begin_us: int, end_us: int) -> bool:
     """Tell whether a broker could take no new replica in all that time.
 
     One that started or ended about then may have been live between two looks (seed 1043949).
     """
-    near_us = range(begin_us - _NEAR_US, end_us + _NEAR_US)
-    node = broker_node(broker)
-    if any(each.node == node and each.at_us in near_us for each in samples.nodes):
+    if _began_or_ended(samples, broker, begin_us, end_us):
         return False
     known = [each for each in samples.brokers if each.broker == broker]
     stood = in_force(known, begin_us, end_us)

@@ -90,6 +90,17 @@ def test_a_move_that_was_refused_is_none() -> None:
     assert _texts(story) == []
 
 
+@pytest.mark.parametrize(("began_s", "told"), [(5.9, 0), (5.2, 1)])
+def test_nobody_had_looked_at_the_log_dirs_of_a_process_that_had_just_begun(
+    began_s: float, told: int
+) -> None:
+    """Seed 1113680: the log dir had been offline in the process before."""
+    story = _story(is_online=False)
+    story.samples.nodes.append(NodeSample(int(began_s * SECOND_US), "broker-1", is_up=True, boot=1))
+    story.at(6).order(Function.MOVE, Order(*TP, broker=1, log_dir="d1"))
+    assert len(_texts(story)) == told
+
+
 def _created(order: Order, *brokers: BrokerSample) -> list[str]:
     story = Story().at(5)
     story.samples.brokers += brokers
