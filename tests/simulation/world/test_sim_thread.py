@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 
 from simulation.world.loop import SimLoop, run_world
 from simulation.world.process import Process
@@ -55,7 +54,7 @@ async def test_a_lane_of_a_dead_process_goes_on_no_more():
 
 
 def test_the_end_of_a_world_ends_its_lanes():
-    before = threading.active_count()
+    ran = list[str]()
 
     async def main(loop: SimLoop) -> None:
         gate = SimGate(loop)
@@ -64,10 +63,12 @@ def test_the_end_of_a_world_ends_its_lanes():
             try:
                 gate.wait(None)
             finally:
+                ran.append("ends")
                 gate.wait(None)
+                ran.append("never")
 
-        SimThread(loop, code, lambda _result: None).go_on()
-        assert threading.active_count() == before + 1
+        SimThread(loop, code, lambda _result: ran.append("done")).go_on()
+        assert ran == []
 
     run_world(1, main)
-    assert threading.active_count() == before
+    assert ran == ["ends"]
