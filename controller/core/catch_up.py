@@ -239,7 +239,7 @@ def _newer(
         leader=leader,
         leader_epoch=epoch + 1,
         # None where a controller that had lost the topic told of it: who led was in it.
-        isr=tuple(newest.replica.isr) or (partition.isr if leader == NO_LEADER else (leader,)),
+        isr=newest.isr or (partition.isr if leader == NO_LEADER else (leader,)),
         partition_epoch=newest.replica.partition_epoch,
     )
 

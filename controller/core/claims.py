@@ -29,6 +29,18 @@ class Claim(NamedTuple):
         """Whether the broker leads the partition, and so knows its Isr."""
         return self.replica.leader == self.broker_id
 
+    @property
+    def isr(self) -> tuple[int, ...]:
+        """The Isr, without those that the last step of a reassignment takes out of it.
+
+        One decision says that they are no replicas any more, the next one that they are in no Isr
+        (seed 1150825).
+        """
+        replica = self.replica
+        if replica.leader not in replica.replicas:
+            return tuple(replica.isr)
+        return tuple(member for member in replica.isr if member in replica.replicas)
+
 
 def claims_of(reports: Reports) -> dict[TopicPartition, list[Claim]]:
     """Return what brokers say of each partition, in the order of their ids."""

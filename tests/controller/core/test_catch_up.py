@@ -276,10 +276,12 @@ def test_a_reassignment_that_would_leave_the_isr_without_a_replica_is_not_taken_
     assert after.replicas == (1, 2)
 
 
-def test_a_reassignment_since_is_taken_over_and_nothing_is_deleted_for_it() -> None:
+@pytest.mark.parametrize("isr", [(3, 1), (3, 2, 1)])  # Whom its last step takes out: seed 1150825.
+def test_a_reassignment_since_is_taken_over_and_nothing_is_deleted_for_it(isr: tuple[int]) -> None:
     cluster = cluster_of(*registered(3, 3))
-    told(cluster, b3=led(3, (6, 12), (3, 1), replicas=(3, 1)))
-    assert cluster.partition("orders-0").replicas == (3, 1)
+    told(cluster, b3=led(3, (6, 12), isr, replicas=(3, 1)))
+    after = cluster.partition("orders-0")
+    assert (after.replicas, after.isr) == ((3, 1), (3, 1))
     assert cluster.state.removed == {}
 
 
