@@ -7,7 +7,7 @@ import pytest
 from simulation.core.checkers.reads import check_reads
 from simulation.core.history import Function, Poll, Read
 from simulation.core.samples import Damage, Role, SampleSource, TopicSample
-from tests.simulation.core.checkers.build import TP, Story
+from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
 
 def _texts(story: Story) -> list[str]:
@@ -102,6 +102,27 @@ def test_a_follower_whose_disk_wrote_elsewhere_answers_readers_too(asked: int, t
     damage = Damage(story.now_us, 2, "d1", "misdirected_write", is_lasting=True, tp=TP)
     story.samples.damages.append(damage)
     _read(story.at(3), 0, 2, broker=asked)
+
+    assert len(_texts(story)) == told
+
+
+@pytest.mark.parametrize(
+    ("at_s", "broker", "what", "told"),
+    [
+        (3.01, 1, "bit_flip", 0),
+        (3.01, 2, "bit_flip", 1),
+        (3.01, 1, "lost_entry", 1),
+        (2.9, 1, "bit_flip", 1),
+        (3.1, 1, "bit_flip", 1),
+    ],
+)
+def test_a_disk_may_misread_where_a_batch_begins(
+    at_s: float, broker: int, what: str, told: int
+) -> None:
+    """No sum guards its base offset (seed 1150599)."""
+    story = _story()
+    _read(story.at(3), 2, asked=1)
+    story.samples.damages.append(Damage(int(at_s * SECOND_US), broker, "d1", what))
 
     assert len(_texts(story)) == told
 
