@@ -39,8 +39,8 @@ def answer(
     channels: VerificationChannels, asked: VerificationAsked, codes: Codes
 ) -> Generator[None, None, Broken]:
     """Who waits for an answer is told it at once."""
-    is_waiting = asked in channels._waiting  # noqa: SLF001 -- nothing public has it
-    if is_waiting:
+    waiting = channels._waiting.get(asked)  # noqa: SLF001 -- nothing public has it
+    if waiting is not None and not waiting.done():  # A broker that ends told it (seed 1150491).
         _said.setdefault(channels, {}).setdefault(asked, codes)
     yield
     waiting = channels._waiting.get(asked)  # noqa: SLF001 -- as above

@@ -225,3 +225,17 @@ def test_a_wrong_rule_is_told_and_the_right_one_is_not(
     beside = (ANSWER, ASK)
     assert told_of(None, rule, use, beside=beside) == []
     assert told_of(wrong, rule, use, beside=beside)
+
+
+async def ends_as_it_is_told(channels: VerificationChannels) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(ask(channels))
+        await asyncio.sleep(0)
+        (question,) = channels._waiting
+        channels.stop()
+        channels._answer(question, dict.fromkeys(question.tps, BUSY))
+
+
+def test_what_comes_after_a_broker_told_who_waits_that_it_ends_is_nobodys() -> None:
+    """Seed 1150491."""
+    assert told_of(None, ASK, told(ends_as_it_is_told), beside=(ANSWER, ASK)) == []
