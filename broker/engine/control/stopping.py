@@ -138,18 +138,23 @@ class Stopping:
                 await renamed
             except LogDirFailed:
                 failed.append(tp)
-        failed += [tp for tp, _ in renames if self._is_left(tp) and tp not in failed]
+        asked = [
+            d.tp for d in decisions if d.action in (StopAction.DELETE, StopAction.DELETE_FILES)
+        ]
+        failed += [tp for tp in asked if self._is_left(tp) and tp not in failed]
         for tp in failed:
             self._state.hosted.put_offline(tp, topic_ids[tp], None)
         return dict.fromkeys(failed, ErrorCode.KAFKA_STORAGE_ERROR)
 
     def _is_left(self, tp: TopicPartition) -> bool:
-        """Tell whether another log of it lies on a log dir that failed before a move retired it.
+        """Tell whether a log of it lies on a log dir that failed.
 
-        Who is told that all is deleted would never ask again (seed 1064586).
+        Before a move retired it there (seed 1064586), or while the order waited for the end of one
+        (seed 1151593). Who is told that all is deleted would never ask again.
         """
         path = self._state.unretired.get(tp)
-        return path is not None and not self._state.log_dirs[path].is_online
+        is_out_of_reach = path is not None and not self._state.log_dirs[path].is_online
+        return is_out_of_reach or self._state.hosted.is_offline(tp)
 
     def _topic_id(self, tp: TopicPartition) -> bytes:
         """Return a replica's topic id; one that cannot be deleted is Offline under it.

@@ -109,9 +109,10 @@ async def test_a_replica_that_cannot_be_renamed_is_offline(alone: Lab) -> None:
     assert alone[1].state.hosted.is_offline(OTHER)
 
 
-async def test_who_waits_to_delete_a_replica_during_its_swap_finds_it_gone_with_its_log_dir(
+async def test_a_replica_whose_log_dir_failed_while_its_swap_was_waited_for_is_not_deleted(
     alone: Lab,
 ) -> None:
+    """It would be there again, and nobody would ask for its deletion any more (seed 1151593)."""
     node = await filled(alone)
     swapping = node.replica().log.swapping
     swapping.begin()
@@ -120,8 +121,11 @@ async def test_who_waits_to_delete_a_replica_during_its_swap_finds_it_gone_with_
     assert not deletion.done()
     node.log_dirs[node.paths[0]].fail("test", OSError("broken"))
     swapping.end()
-    assert await deletion == NONE
+    assert await deletion == STORAGE
     assert kinds(node) == {node.paths[0]: ["0"]}
+    await node.bring_back(node.paths[0], ReturnRule())
+    assert await alone.stop_replica(1, ORDERS, delete=True) == NONE
+    assert "0" not in [kind for each in kinds(node).values() for kind in each]
 
 
 async def test_of_logs_that_nobody_named_the_empty_ones_of_no_replica_here_are_removed(
