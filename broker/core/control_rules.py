@@ -218,6 +218,8 @@ def _verdict(
 ) -> _Verdict:
     differs = is_another_topic(topic_id, replica.topic_id)
     is_rebuilt = _may_rebuild(replica, state, broker.broker_id)
+    if state.is_new and not topic_id == replica.topic_id != ZERO_UUID:
+        replica = replica._replace(failed_epoch=NO_EPOCH)  # Of who had the name before.
     if replica.state is HostedState.OFFLINE:
         # The topic may have been deleted and made again meanwhile (KAFKA-16157).
         is_another = differs or (replica.loss is not None and replica.topic_id == ZERO_UUID)
@@ -257,8 +259,9 @@ def _lead(state: LeaderAndIsrPartitionState, replica: ReplicaView, *, create_log
 
     It may come back with less than it had; then other records would get the offsets of those that
     followers and readers already have, within one leader epoch, where nobody can tell them apart.
+    A controller that did not hear that it was made says still that it is new (seed 1151652).
     """
-    if not state.is_new and state.leader_epoch <= replica.failed_epoch:
+    if state.leader_epoch <= replica.failed_epoch:
         return _Verdict(ReplicaAction.REFUSE, ErrorCode.KAFKA_STORAGE_ERROR)
     return _Verdict(ReplicaAction.LEAD, ErrorCode.NONE, create_log)
 

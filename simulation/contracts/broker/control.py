@@ -118,7 +118,8 @@ class _Asked(NamedTuple):
         if self.state.leader != self.broker_id:
             return ReplicaAction.FOLLOW, ErrorCode.NONE, not has_log
         led_when_it_failed = self.state.leader_epoch <= self.replica.failed_epoch
-        if led_when_it_failed and not self.state.is_new:
+        is_same = self.replica.topic_id == self.topic_id and any(self.topic_id)
+        if led_when_it_failed and (is_same or not self.state.is_new):
             return ReplicaAction.REFUSE, ErrorCode.KAFKA_STORAGE_ERROR, False
         return ReplicaAction.LEAD, ErrorCode.NONE, not has_log
 

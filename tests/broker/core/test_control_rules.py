@@ -179,10 +179,10 @@ def test_a_loss_that_was_accepted_lets_a_replica_begin_empty() -> None:
         ReplicaView(HostedState.OFFLINE, topic_id=ID, loss=Loss.ACCEPTED, failed_epoch=5),
         ReplicaView(HostedState.ABSENT, topic_id=ID, log_dir="/d1", failed_epoch=5),
     ],
-    ids=["lost", "found"],
 )
 def test_a_replica_that_came_back_leads_under_a_later_epoch_only(replica: ReplicaView) -> None:
     assert decide(replica, state(leader=1, replicas=(1,), epoch=5)) == STORAGE_ERROR
+    assert decide(replica, state(leader=1, epoch=5, is_new=True)) == STORAGE_ERROR  # Seed 1151652.
     assert decide(replica, state(leader=1, replicas=(1,), epoch=6))[:2] == LEAD[:2]
     assert decide(replica, state(leader=-1, replicas=(1,), epoch=5))[:2] == FOLLOW[:2]
 
