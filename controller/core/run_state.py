@@ -143,7 +143,7 @@ class RunState:
     told_as_new: dict[tuple[int, int, TopicPartition], None] = field(
         default_factory=dict[tuple[int, int, TopicPartition], None]
     )
-    """Broker id, its epoch, and what it refused in that for the log of an older topic."""
+    """Broker id, its epoch, and what it refused for the log of an older topic since it is live."""
     unlearned: dict[int, int] = field(default_factory=dict[int, int])
     """Fenced brokers that heard of what the journal lacks and have not told their replicas yet.
 

@@ -140,6 +140,8 @@ class Step:
         """Close the channel to a broker that is dead; nobody waits for it any more."""
         self.run.channels.pop(broker_id, None)
         self.run.probes.pop(broker_id, None)
+        for told in [each for each in self.run.told_as_new if each[0] == broker_id]:
+            del self.run.told_as_new[told]  # It was under way, maybe.
         self.effects.append(DisconnectBroker(broker_id))
 
     def answer(self, token: int, response: Any) -> None:

@@ -144,7 +144,7 @@ def _still_counts(step: Step, tp: TopicPartition, broker_id: int) -> Broken:
 def tell_as_new(step: Step, event: RequestAnswered) -> Check:
     """What a broker refuses for an older log is new to it, where its topic is the newest one.
 
-    Once in each of its lives. A topic that may be older than that log is told as before.
+    Once while it lives. A topic that may be older than that log is told as before.
     """
     before = frozenset(step.run.told_as_new)
     count = len(step.effects)

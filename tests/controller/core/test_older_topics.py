@@ -70,6 +70,16 @@ def test_a_later_life_of_the_broker_is_told_so_again() -> None:
     assert tp("t-0") not in cluster.brokers[3].older
 
 
+def test_who_was_taken_for_dead_before_it_heard_that_it_is_new_is_told_again() -> None:
+    """What was under way to it is gone, and it is in the same broker epoch still (seed 1151858)."""
+    cluster = comes_back([3])
+    cluster.brokers[3].older[tp("t-0")] = None
+    cluster.expire(3)
+    cluster.beat(3)
+    assert cluster.notes.count(TOLD) == 2
+    assert tp("t-0") not in cluster.brokers[3].older
+
+
 def test_a_topic_that_is_being_deleted_is_not_made() -> None:
     cluster = three_brokers()
     cluster.brokers[3].older[tp("t-0")] = None
