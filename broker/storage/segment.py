@@ -229,9 +229,8 @@ class Segment:
     def truncate_to(self, offset: int) -> None:
         """Drop every batch that ends at or after ``offset``, and damage that begins there."""
         start = self.offset_index.position_before(offset - 1)
-        headers = scan_headers(self.file(), start, self.size_bytes, chunk_bytes=_LOCATE_CHUNK_BYTES)
         begin = None if start else self.base_offset
-        position = cut_position(headers, offset, begin=begin, end=self.size_bytes)
+        position = cut_position(self.file(), start, offset, begin=begin, end=self.size_bytes)
         self._load_indexes()
         self._offset_index.truncate_to(offset)
         self._time_index.truncate_to(offset)

@@ -18,7 +18,7 @@ from broker.storage.batch_scan import (
 from broker.storage.faults import FaultyDisk
 from broker.storage.memory_disk import MemoryDisk
 from protocol.ports import DiskFile
-from tests.broker.storage.builders import OneBit, batch, batches
+from tests.broker.storage.builders import BitsInTurn, OneBit, batch, batches
 
 
 def file_of(*parts: bytes) -> DiskFile:
@@ -75,8 +75,7 @@ SIZE = len(batch(0, 3))
 )
 def test_a_log_is_cut_where_the_batch_of_an_offset_begins(offset: int, position: int) -> None:
     file = file_of(batch(0, 3), batch(3, 3))
-    headers = scan_headers(file, 0, file.size())
-    assert cut_position(headers, offset, begin=0, end=file.size()) == position
+    assert cut_position(file, 0, offset, begin=0, end=file.size()) == position
 
 
 @pytest.mark.parametrize(
@@ -87,12 +86,11 @@ def test_damage_is_cut_off_only_where_the_log_shall_end(
     offset: int, begin: int | None, position: int | None
 ) -> None:
     file = file_of(batch(0, 3), bytes(200))
-    headers = scan_headers(file, 0, file.size())
     if position is None:
         with pytest.raises(CorruptBatch):
-            cut_position(headers, offset, begin=begin, end=file.size())
+            cut_position(file, 0, offset, begin=begin, end=file.size())
     else:
-        assert cut_position(headers, offset, begin=begin, end=file.size()) == position
+        assert cut_position(file, 0, offset, begin=begin, end=file.size()) == position
 
 
 @pytest.mark.parametrize(("begin", "is_known"), [(7, True), (None, False), (6, False)])
@@ -100,12 +98,21 @@ def test_damage_at_the_begin_is_cut_off_where_its_offset_is_known(
     begin: int | None, *, is_known: bool
 ) -> None:
     file = file_of(bytes(200))
-    headers = scan_headers(file, 0, file.size())
     if is_known:
-        assert cut_position(headers, 7, begin=begin, end=file.size()) == 0
+        assert cut_position(file, 0, 7, begin=begin, end=file.size()) == 0
     else:
         with pytest.raises(CorruptBatch):
-            cut_position(headers, 7, begin=begin, end=file.size())
+            cut_position(file, 0, 7, begin=begin, end=file.size())
+
+
+@pytest.mark.parametrize("bits", [[20], [8 * 8 + 1], [20, 8 * 8 + 1, 21]])
+def test_where_a_log_is_cut_is_looked_at_until_two_looks_agree(bits: list[int]) -> None:
+    """Seed 1153745: the first of five batches was misread, and all went in place of the last."""
+    disk = FaultyDisk(MemoryDisk(), chance=BitsInTurn(bits))
+    file = disk.open("a", create=True)
+    file.append([batch(0), batch(1), batch(2)])
+    disk.set_fault("bit_flip", times=len(bits))
+    assert cut_position(file, 0, 2, begin=0, end=file.size()) == 2 * len(batch(0))
 
 
 def test_a_wrong_sum_is_found_only_on_request() -> None:
