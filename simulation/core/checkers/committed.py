@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from protocol.faults.model import CONTROLLER_NODE
 from protocol.ids import NO_EPOCH, TopicPartition
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.fault_model import is_unclean
@@ -99,27 +98,24 @@ def _lacking(evidence: Evidence, known: _CommittedSoFar, at_us: int) -> Iterator
         is_same = log.topic_id == committed.topic_id and broker not in decided.offline
         is_whole = not evidence.samples.is_damaged(broker, at_us)
         is_short = log.log_end_offset < committed.high_watermark
-        if is_same and is_whole and is_short and not _may_be_out(evidence, known, broker, at_us):
+        if is_same and is_whole and is_short and not _may_be_out(known, broker):
             yield log
 
 
-def _may_be_out(evidence: Evidence, known: _CommittedSoFar, broker: int, at_us: int) -> bool:
+def _may_be_out(known: _CommittedSoFar, broker: int) -> bool:
     """Tell whether the controller took a broker out of the Isr and ended before anybody looked.
 
     The leader has heard it then, and commits without that broker; its log dir may have failed
-    since (seed 971115). What is decided is seen when the controller is there again.
+    since (seed 971115). What is decided is seen when the controller is there again, which may be
+    at once (seed 1110058).
     """
     decided, committed = known.decided, known.committed
     assert decided is not None
     assert committed is not None
     if committed.broker != decided.leader or broker in committed.isr:
         return False
-    seen = [
-        each.is_up
-        for each in evidence.samples.nodes
-        if each.node == CONTROLLER_NODE and each.at_us <= at_us
-    ]
-    return committed.leader_epoch == decided.leader_epoch and seen[-1:] == [False]
+    is_newer = committed.partition_epoch > decided.partition_epoch
+    return committed.leader_epoch == decided.leader_epoch and is_newer
 
 
 def _text(known: _CommittedSoFar, member: ReplicaSample) -> str:
