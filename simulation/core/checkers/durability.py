@@ -16,7 +16,7 @@ from protocol.topic_names import TRANSACTION_STATE
 from simulation.core.checkers.compaction import Compaction
 from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import trusted_logs, unclean_epochs
+from simulation.core.checkers.fault_model import lost_epochs, trusted_logs, unclean_epochs
 from simulation.core.checkers.leading import Leading
 from simulation.core.checkers.spans import Span
 from simulation.core.checkers.timeline import last_partitions
@@ -77,7 +77,10 @@ def unjudged(evidence: Evidence) -> list[TopicPartition]:
 def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
     """Return what nothing forgives or took on purpose."""
     forgiven = evidence.forgiven
-    unclean = unclean_epochs(evidence.samples)
+    unclean, lost = unclean_epochs(evidence.samples), lost_epochs(evidence.samples)
+    newest = {
+        tp: max(unclean.get(tp, NO_EPOCH), lost.get(tp, NO_EPOCH)) for tp in (*unclean, *lost)
+    }
     leading = Leading(evidence.samples)
     last_read_us: dict[tuple[str, TopicPartition], int] = {}
     kept = [
@@ -86,8 +89,7 @@ def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
         if span.end.kind is Kind.OK
         for fact in _facts(span, last_read_us)
         if fact.asked_us > forgiven.get(fact.tp, -1)
-        and not NO_EPOCH < fact.leader_epoch < unclean.get(fact.tp, NO_EPOCH)
-        and not (fact.tp in unclean and _may_be_of_older(fact, unclean[fact.tp], leading))
+        and not _may_be_of_older(fact, newest.get(fact.tp, NO_EPOCH), leading)
         and not deletions.took_topic(fact.tp.topic, fact.asked_us)
     ]
     if not any(tp.topic == TRANSACTION_STATE for tp in forgiven):
@@ -109,9 +111,13 @@ def _without_epochs_given_twice(facts: list[_Fact]) -> Iterator[_Fact]:
 
 
 def _may_be_of_older(fact: _Fact, epoch: int, leading: Leading) -> bool:
-    """Tell whether a library, which does not say who answers, may have asked a deposed leader."""
-    is_unsaid = fact.leader_epoch == NO_EPOCH
-    return is_unsaid and leading.is_led_below(fact.tp, epoch, fact.asked_us, fact.at_us)
+    """Tell whether a leader told of it that was deposed before ``epoch``, if there is one.
+
+    A library does not say who answers, nor under which epoch.
+    """
+    if fact.leader_epoch == NO_EPOCH < epoch:
+        return leading.is_led_below(fact.tp, epoch, fact.asked_us, fact.at_us)
+    return NO_EPOCH < fact.leader_epoch < epoch
 
 
 def _facts(span: Span, last_read_us: dict[tuple[str, TopicPartition], int]) -> Iterator[_Fact]:

@@ -84,7 +84,47 @@ def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
     followers and readers take what is there for the leader's, if it is a whole batch. An unclean
     election is forgiven here; whether it was allowed is not asked.
     """
-    forgiven: dict[TopicPartition, int] = {}
+    return _forgiven(samples).until_us
+
+
+def lost_epochs(samples: Samples) -> dict[TopicPartition, int]:
+    """Return the last leader epoch in which all of an Isr may have lost what they had.
+
+    A leader that was deposed before has it still, and readers that do not name epochs get it as
+    long as it has not heard of that: it is paused, or cut off (seed 1068983).
+    """
+    return _forgiven(samples).epochs
+
+
+@dataclass(slots=True)
+class _Forgiven:
+    """What may be lost of partitions, so far."""
+
+    until_us: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
+    epochs: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
+    """The last leader epoch in which all of the Isr may have lost what they had."""
+
+    def decide(self, held: _Holders, sample: PartitionSample) -> None:
+        tp = sample.tp
+        is_unclean_now = held.decided is not None and is_unclean(held.decided, sample)
+        if is_unclean_now or held.may_have_led_alone(sample):
+            self.until_us[tp] = max(sample.at_us, self.until_us.get(tp, 0))
+        if held.decided is not None and held.decided.topic_id != sample.topic_id:
+            self.epochs.pop(tp, None)
+        held.change(sample)
+        self.look(held, tp, sample.at_us)
+        if held.is_hopeless:
+            self.epochs[tp] = sample.leader_epoch
+
+    def look(self, held: _Holders, tp: TopicPartition, at_us: int) -> None:
+        if held.is_led_lastingly:
+            self.until_us[tp] = EVER
+        elif held.is_hopeless:
+            self.until_us[tp] = max(at_us, self.until_us.get(tp, at_us))
+
+
+def _forgiven(samples: Samples) -> _Forgiven:
+    forgiven = _Forgiven()
     holders: dict[TopicPartition, _Holders] = {}
     places: dict[tuple[int, TopicPartition], str] = {}
     for sample in merged(samples.replicas, samples.partitions, samples.damages):
@@ -95,18 +135,13 @@ def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
                     if (held := holders.get(sample.tp)) is not None:
                         held.down.pop(sample.broker, None)
             case PartitionSample():
-                held = holders.setdefault(sample.tp, _Holders())
-                is_forgiven = held.decided is not None and is_unclean(held.decided, sample)
-                if is_forgiven or held.may_have_led_alone(sample):
-                    forgiven[sample.tp] = max(sample.at_us, forgiven.get(sample.tp, 0))
-                held.change(sample)
-                _forgive(forgiven, sample.tp, held, sample.at_us)
+                forgiven.decide(holders.setdefault(sample.tp, _Holders()), sample)
             case Damage():
                 for (broker, tp), log_dir in places.items():
                     if broker == sample.broker and _may_concern(sample, tp, log_dir):
                         held = holders.setdefault(tp, _Holders())
                         held.damage(sample)
-                        _forgive(forgiven, tp, held, sample.at_us)
+                        forgiven.look(held, tp, sample.at_us)
             case _:
                 assert_never(sample)
     return forgiven
@@ -145,15 +180,6 @@ def is_unclean(before: PartitionSample, now: PartitionSample) -> bool:
     may_hide = NO_LEADER not in (before.leader, now.leader) and before.leader != now.leader
     is_hidden = may_hide and changes > _SHOWN_CHANGES and before.partition_epoch != NO_EPOCH
     return is_outsider or is_hidden or (now.is_recovering and not before.is_recovering)
-
-
-def _forgive(
-    forgiven: dict[TopicPartition, int], tp: TopicPartition, held: _Holders, at_us: int
-) -> None:
-    if held.is_led_lastingly:
-        forgiven[tp] = EVER
-    elif held.is_hopeless:
-        forgiven[tp] = max(at_us, forgiven.get(tp, at_us))
 
 
 def _may_concern(damage: Damage, tp: TopicPartition, log_dir: str) -> bool:

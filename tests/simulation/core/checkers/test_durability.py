@@ -223,6 +223,21 @@ def test_what_the_fault_model_forgives_is_no_violation_and_what_came_after_it_is
     assert text.startswith("orders-0 offset 0, record 11,")
 
 
+@pytest.mark.parametrize(("epoch", "told"), [(1, 0), (2, 1), (-1, 1)])
+def test_a_deposed_leader_has_still_what_the_others_lost(epoch: int, told: int) -> None:
+    """It was paused, and heard of nothing; its reader names no epochs (seed 1068983)."""
+    story = Story()
+    story.replica(2, log_dir="d1")
+    story.partition(isr=(1, 2), leader=1, epoch=1)
+    story.at(1).samples.damages.append(Damage(story.now_us, 2, "d1", "power cut"))
+    story.at(2).partition(isr=(2,), leader=2, epoch=2)
+    read = Poll(1, (Read(TP, 0, epoch, ((0, 10),)),))
+    story.at(3).history.begin("reader", Function.POLL, read).ok(read)
+    story.log(2, 98, is_leader=True)
+
+    assert len(_texts(story)) == told
+
+
 @pytest.mark.parametrize("is_forgotten", [True, False])
 @pytest.mark.parametrize("client", ["writer", "other"])
 def test_an_epoch_that_a_coordinator_forgot_and_gave_again(client: str, is_forgotten: bool) -> None:

@@ -3,7 +3,13 @@ from __future__ import annotations
 import pytest
 
 from protocol.ids import TopicPartition
-from simulation.core.checkers.fault_model import EVER, NOT_DURABLE, forgiven_until, is_damaged
+from simulation.core.checkers.fault_model import (
+    EVER,
+    NOT_DURABLE,
+    forgiven_until,
+    is_damaged,
+    lost_epochs,
+)
 from simulation.core.samples import Damage, LogSample
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
 
@@ -45,6 +51,19 @@ def test_a_member_that_came_back_into_the_isr_is_whole_again() -> None:
     _damage(story.at(4), 2)
 
     assert forgiven_until(story.samples) == {}
+
+
+def test_the_last_epoch_in_which_all_of_an_isr_may_have_lost_what_they_had() -> None:
+    story = _story()
+    _damage(story.at(1), 2)
+    assert lost_epochs(story.samples) == {}
+    for epoch in (3, 4):
+        story.at(epoch).partition(isr=(2,), leader=2, epoch=epoch)
+        assert lost_epochs(story.samples) == {TP: epoch}
+    story.at(5).partition(isr=(2, 1), leader=2, epoch=5)
+    assert lost_epochs(story.samples) == {TP: 4}, "broker 1 fetched what there is"
+    story.at(6).partition(isr=(1, 2), topic_id=b"another")
+    assert lost_epochs(story.samples) == {}
 
 
 @pytest.mark.parametrize("runs_again", [True, False])
