@@ -14,7 +14,7 @@ from protocol.ids import NO_OFFSET, TopicPartition
 from simulation.core.checkers.deletions import deletions_of
 from simulation.core.checkers.evidence import Evidence
 from simulation.core.checkers.held_configs import HeldConfigs
-from simulation.core.history import Kind, Send
+from simulation.core.history import Kind, Poll, Send
 from simulation.core.payload import is_tombstone, key_of
 
 
@@ -37,13 +37,15 @@ class Compaction:
         self._keys: dict[int, bytes] = {}
         self._tombstones: dict[tuple[TopicPartition, bytes], list[_Tombstone]] = {}
         self._deletion_us: dict[str, int] = {}
+        read = _read(evidence)
         for begun_us, send, offset, record in _keyed(evidence):
             key = key_of(record, send.keys)
             assert key is not None, f"record {record} of a producer with keys has none"
             self._keys[record] = key
             if is_tombstone(record, send.keys):
-                tombstone = _Tombstone(offset, begun_us)
-                self._tombstones.setdefault((send.tp, key), []).append(tombstone)
+                self._tombstones.setdefault((send.tp, key), []).extend(
+                    _Tombstone(place, begun_us) for place in (offset, *read.get(record, ()))
+                )
 
     def newest_of_keys(self, records: Mapping[int, int]) -> dict[bytes, int]:
         """Return where the last record of each key is; ``records``: number by offset, ascending."""
@@ -93,3 +95,17 @@ def _keyed(evidence: Evidence) -> Iterator[tuple[int, Send, int, int]]:
         for count, record in enumerate(send.records):
             is_known = send.base_offset != NO_OFFSET
             yield begin.at_us, send, send.base_offset + count if is_known else NO_OFFSET, record
+
+
+def _read(evidence: Evidence) -> dict[int, dict[int, None]]:
+    """Return where each record was read.
+
+    A producer that is not idempotent may have written it at one more place than it was told, where
+    a leader took it whose answer was lost (seed 1069278).
+    """
+    places: dict[int, dict[int, None]] = {}
+    for _, end in evidence.spans:
+        for read in end.value.reads if isinstance(end.value, Poll) else ():
+            for offset, record in read.records:
+                places.setdefault(record, {})[offset] = None
+    return places

@@ -78,5 +78,16 @@ def test_a_deletion_of_a_key_that_may_be_written_counts_and_one_that_failed_does
     assert _may_go(story.at(9), 0, 0, {})
 
 
+def test_a_deletion_of_a_key_counts_where_it_was_read_too() -> None:
+    """Two leaders took it, and the one whose answer was lost goes on (seed 1069278)."""
+    story = _story()
+    _send(story, 0, LAST_OF_A_KEY)
+    assert not _may_go(story.at(6), 4, 0, {})
+    story.read((5, LAST_OF_A_KEY))
+
+    assert _may_go(story, 4, 0, {})
+    assert not _may_go(story, 6, 0, {})
+
+
 def test_without_a_key_nothing_stays_for_sure() -> None:
     assert _may_go(_story(), 0, 77, {})
