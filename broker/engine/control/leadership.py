@@ -199,6 +199,7 @@ class Leadership:
 
     def _begin_one(self, decision: LeaderAndIsrDecision) -> _Creation:
         log_dir = self.state.log_dirs[self.state.log_dir_states.place(decision.tp)]
+        self._moves.before_new_log(decision.tp, log_dir)
         created = self._logs.create(decision.tp, decision.topic_id, log_dir)
         return _Creation(decision, log_dir, created)
 

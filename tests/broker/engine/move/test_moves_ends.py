@@ -7,11 +7,24 @@ import asyncio
 from broker.core.future_log import MoveEvent, MoveState
 from broker.engine.future import FutureReplica
 from broker.engine.hosted_log import Place
+from broker.storage.checkpoints import RECOVERY_POINT_CHECKPOINT, parse_offsets
+from broker.storage.partition_log import PartitionLog
 from protocol.errors import ErrorCode
+from protocol.ids import TopicPartition
 from protocol.metrics.rows import MoveState as RowState
 from tests.broker.engine.lab import Lab
 from tests.broker.engine.messages import ORDERS
-from tests.broker.engine.moved import begin, filled, let_go, move_rows, stopped, until_moved
+from tests.broker.engine.moved import (
+    abandoned,
+    begin,
+    filled,
+    let_go,
+    move_rows,
+    names,
+    stopped,
+    until_in_sync,
+    until_moved,
+)
 from tests.broker.engine.node import Node
 
 NONE = ErrorCode.NONE
@@ -235,3 +248,28 @@ async def test_a_replica_that_is_deleted_without_a_move_has_no_row(alone: Lab) -
     node = await filled(alone)
     assert await alone.stop_replica(1, ORDERS, delete=True) == NONE
     assert move_rows(node) == []
+
+
+async def test_the_checkpoints_forget_a_future_log_before_its_replica_is_made_anew_beside_it(
+    lab: Lab,
+) -> None:
+    """What they said of it a crash would have had taken for true of the new log (seed 1069601)."""
+    node = await abandoned(lab)
+    target = await node.dir_of(is_future=True)
+    assert target is not None
+    await node.checkpoints.make_durable(node.log_dirs[target], _orphan(node))
+    assert ORDERS in _recovery_points(node, target)
+    node.state.log_dir_states.cordon([path for path in node.paths if path != target])
+    made = lab.begin(until_in_sync(lab, node))
+    while "orders-0" not in names(node, target):  # noqa: ASYNC110 -- virtual time
+        await asyncio.sleep(0)
+    assert ORDERS not in _recovery_points(node, target)
+    await made
+
+
+def _orphan(node: Node) -> PartitionLog:
+    return node.state.orphan_future_logs[ORDERS].files
+
+
+def _recovery_points(node: Node, path: str) -> dict[TopicPartition, int]:
+    return parse_offsets(node.memory[path].read_file(RECOVERY_POINT_CHECKPOINT))
