@@ -1,7 +1,6 @@
 """What a run saw inside its nodes, as plain values in the order of time: the evidence of checkers.
 
-A sample is written when something differs from the one before it. Nothing is judged or asked here:
-`simulation.world.sampler` looks into the nodes. What clients saw is in `history`.
+`simulation.world.sampler` writes one when something differs from the one before; it judges nothing.
 """
 
 from __future__ import annotations
@@ -115,12 +114,13 @@ class LogDirSample(NamedTuple):
 
 
 class BrokerSample(NamedTuple):
-    """One broker in the state of the controller, from then on."""
+    """One broker in the state of the controller, from then on; it may have registered anew."""
 
     at_us: int
     broker: int
     is_usable: bool
     """New replicas may be placed there: it is alive, and not all its log dirs are refused."""
+    broker_epoch: int = NO_EPOCH
 
 
 class AheadSample(NamedTuple):

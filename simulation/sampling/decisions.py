@@ -38,7 +38,7 @@ class DecisionSampler:
         self._configs: dict[str, dict[str, str]] = {}
         self._broker_configs: dict[str, dict[str, str]] = {}
         self._liveness: tuple[object, ...] = ()
-        self._usable: dict[int, bool] = {}
+        self._brokers: dict[int, BrokerSample] = {}
         self._written: list[_SampleCounts] = []
         """Since the last decision that is known to be durable, that one first."""
 
@@ -107,9 +107,11 @@ class DecisionSampler:
 
     def _look_at_brokers(self, state: ClusterState, now_us: int) -> None:
         for number, known in state.brokers.items():
-            if self._usable.get(number) != known.is_usable:
-                self._usable[number] = known.is_usable
-                self._samples.brokers.append(BrokerSample(now_us, number, known.is_usable))
+            sample = BrokerSample(now_us, number, known.is_usable, known.broker_epoch)
+            seen = self._brokers.get(number)
+            if seen is None or seen[2:] != sample[2:]:
+                self._brokers[number] = sample
+                self._samples.brokers.append(sample)
         for broker in list(dict.fromkeys((*state.dynamic_configs, *self._broker_configs))):
             configs = state.dynamic_configs.get(broker, {})
             if self._broker_configs.get(broker, {}) != configs:

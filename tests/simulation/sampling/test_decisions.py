@@ -39,6 +39,19 @@ def test_a_partition_is_written_down_once_as_long_as_nothing_changes() -> None:
     assert watched.samples.topics == [TopicSample(1, "orders", {})]
 
 
+def test_a_broker_that_registers_anew_is_another_sample() -> None:
+    cluster, watched = three_brokers(), Watched()
+    watched.look(cluster.state)
+    watched.look(cluster.state)
+    before = [each for each in watched.samples.brokers if each.broker == 2]
+    cluster.start_broker(2)
+    watched.look(cluster.state)
+    (first, again) = [each for each in watched.samples.brokers if each.broker == 2]
+    assert before == [first]
+    assert (first.is_usable, again.is_usable) == (True, True)
+    assert first.broker_epoch < again.broker_epoch
+
+
 def test_a_state_that_was_rebuilt_and_says_the_same_is_no_change() -> None:
     watched = Watched()
     for _ in range(2):

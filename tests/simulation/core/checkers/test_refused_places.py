@@ -175,6 +175,8 @@ def test_no_replica_is_ordered_to_a_broker_that_can_take_nothing() -> None:
     ]
     assert _reassigned(order) == []
     assert _reassigned(order, full, BrokerSample(5_050_000, 1, is_usable=True)) == []
+    again = BrokerSample(5_050_000, 1, is_usable=False, broker_epoch=4)
+    assert _reassigned(order, full, again) == [], "between two looks: seed 1068437"
     assert _reassigned(Order(*TP, assignment=((2,),)), full._replace(broker=2)) == []
     assert _reassigned(Order(*TP), full) == []
 
