@@ -47,10 +47,13 @@ _PASSING: Final = (
     ErrorCode.GROUP_ID_NOT_FOUND,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
     ErrorCode.NOT_COORDINATOR,
+    ErrorCode.NOT_ENOUGH_REPLICAS,
 )
 """Codes that may be of the moment. A group without members goes when its coordinator looks, every
 300 ms in many stories: also in the middle of a case (seed 920066). Topics of coordinators may be
-made for the first case that wants one (seed 987496), and another broker lead them (983807)."""
+made for the first case that wants one (seed 987496), and another broker lead them (983807). A
+leader's connection to a coordinator may have died unheard, and producers are told that there are
+not enough replicas (1068695)."""
 _JOBS: Final = 4
 Observe: TypeAlias = "Callable[[Sequence[Variant]], Awaitable[dict[str, CaseSeen | str]]]"
 """Runs cases; a sentence stands for what could not be carried out. See ``Trial.observe``."""

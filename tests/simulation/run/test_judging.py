@@ -113,7 +113,7 @@ async def test_a_case_that_could_not_be_carried_out_is_tried_once_more() -> None
     assert [seen[each.name] for each in chosen] == [NOTHING, "not made", NOTHING]
 
 
-@pytest.mark.parametrize("code", [7, 14, 16, 69])
+@pytest.mark.parametrize("code", [7, 14, 16, 19, 69])
 async def test_a_case_with_an_answer_that_may_be_of_the_moment_is_tried_once_more(
     code: int,
 ) -> None:
