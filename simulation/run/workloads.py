@@ -152,13 +152,17 @@ class Workloads:
 
         Those whose coordinator's topic is among ``lost_topics`` come no further.
         """
-        able = {name for name in self._begun if not self._needs(name).intersection(lost_topics)}
+        able = {name for name in self._begun if self.can_end(name, lost_topics)}
         return [
             f"{who} is at offset {offset} of {tp}, which ends at {offsets[tp].latest}"
             for who, positions in self._positions(offsets, able).items()
             for tp, offset in positions.items()
             if tp in offsets and offset < offsets[tp].latest
         ]
+
+    def can_end(self, name: str, lost_topics: Collection[str]) -> bool:
+        """Tell whether a workload ends when it is told: a library waits for its coordinator."""
+        return not self._needs(name).intersection(lost_topics)
 
     def _reads_all(self, name: str) -> bool:
         return self._workloads[name].group is not None or self._workloads[name].read_committed
