@@ -99,6 +99,17 @@ class LeaderEpochs:
         self._starts[0] = offset
         return True
 
+    def forget_empty(self, log_start_offset: int, log_end_offset: int) -> bool:
+        """Forget what begins at the end of a log and has no records; True when entries changed.
+
+        A log of which all records were deleted keeps the epoch that it ended in, at its end: its
+        leader is to tell where the two part. Without one it would be followed from there, though
+        its leader has lost what was there, and has other records before (seed 1156807). Differs
+        from Kafka, which forgets it.
+        """
+        is_emptied = 0 < log_start_offset == log_end_offset
+        return self.truncate_from_end(log_end_offset + is_emptied)
+
     def clear(self) -> bool:
         """Forget everything; True when there was something."""
         return self._keep_first(0)

@@ -98,10 +98,11 @@ class LogPositions:
         """Drop leader epochs that began at the end of the log and got no records.
 
         A leader notes its epoch before its first append; another leader knows nothing of it, and a
-        log that kept it would be sent to truncate for ever.
-        Source: UnifiedLog.scala truncateTo.
+        log that kept it would be sent to truncate for ever. Source: UnifiedLog.scala truncateTo.
+        An emptied log keeps the last one (``LeaderEpochs.forget_empty``): differs from Kafka.
         """
-        return self._to_write(changed=self.epochs.truncate_from_end(self.next_offset))
+        changed = self.epochs.forget_empty(self.log_start_offset, self.next_offset)
+        return self._to_write(changed=changed)
 
     def truncated(self, offset: int) -> EpochsToWrite:
         """Note that all from ``offset`` on is cut off, appends on their way included."""

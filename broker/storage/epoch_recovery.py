@@ -58,7 +58,7 @@ def settle_epochs(
     Raises:
         CorruptBatch: what stands in a file is no batch, however often it is read.
     """
-    epochs = recovered
+    epochs = recovered if log.size_bytes > 0 else LeaderEpochs(stored or ())
     _keep_within(epochs, log)
     is_lost = stored is None or not epochs.entries
     if log.size_bytes > 0 and (is_lost or not (is_trusted or _agree(epochs, log))):
@@ -71,7 +71,7 @@ def settle_epochs(
 
 
 def _keep_within(epochs: LeaderEpochs, log: PartitionLog) -> None:
-    epochs.truncate_from_end(log.log_end_offset)
+    epochs.forget_empty(log.log_start_offset, log.log_end_offset)
     epochs.truncate_from_start(log.log_start_offset)
 
 

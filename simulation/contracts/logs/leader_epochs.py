@@ -214,11 +214,16 @@ def note_epochs(
 
 @of_method(LogPositions, "forget_empty_epochs")
 def forget_empty_epochs(log: LogPositions) -> Generator[None, EpochsToWrite, Broken]:
-    """Epochs without records are forgotten, those with records are kept."""
+    """Epochs without records are forgotten, those with records are kept.
+
+    So is the last one of a log whose records are all deleted.
+    """
     before = log.epochs.entries
     to_write = yield
     after = log.epochs.entries
     wanted = [entry for entry in before if entry.start_offset < log.next_offset]
+    if 0 < log.log_start_offset == log.next_offset:
+        wanted = [entry for entry in before if entry.start_offset <= log.next_offset]
     if after != wanted or to_write != (None if after == before else after):
         return f"{before} in a log up to {log.next_offset} become {after}, {to_write} is written"
     return None

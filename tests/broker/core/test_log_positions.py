@@ -89,6 +89,19 @@ def test_an_epoch_without_records_is_forgotten() -> None:
     assert log.forget_empty_epochs() is None
 
 
+@pytest.mark.parametrize(
+    ("epochs", "kept"), [([(1, 20)], [(1, 20)]), ([(1, 0), (2, 20)], [(1, 0), (2, 20)])]
+)
+def test_an_emptied_log_keeps_the_epoch_that_it_ended_in(
+    epochs: list[tuple[int, int]], kept: list[tuple[int, int]]
+) -> None:
+    """Its leader had lost what was there, and it was taken for whole (seed 1156807)."""
+    log = positions(*epochs, end=20, high_watermark=20)
+    assert log.forget_empty_epochs() is None
+    assert log.epochs.entries == kept
+    assert log.truncated(20) == kept[:-1], "its leader says so"
+
+
 def test_a_cut_takes_what_lies_behind_it_along() -> None:
     log = positions((1, 0), (2, 30), (4, 60))
     log.assign_offsets(110)

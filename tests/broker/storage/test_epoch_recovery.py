@@ -7,6 +7,7 @@ import pytest
 from broker.storage.files import LogDirFiles
 from broker.storage.log_recovery import KnownOffsets, open_log
 from broker.storage.memory_disk import MemoryDisk
+from broker.storage.partition_log import PartitionLog
 from broker.storage.segment_files import PartitionFiles
 from tests.broker.storage.builders import Config, batches, log_on
 
@@ -104,3 +105,24 @@ def test_an_epoch_that_is_found_begins_before_the_gap_that_compaction_left(
     if content is not None:
         disk.write_file(FILE, content)
     assert epochs_of(disk, recovery_point=recovery_point) == [(0, 0), (2, 2), (4, 8)]
+
+
+@pytest.mark.parametrize("recovery_point", [0, 14])
+@pytest.mark.parametrize(
+    ("start", "content", "epochs"),
+    [
+        (14, b"0\n1\n5 14\n", [(5, 14)]),
+        (14, b"0\n2\n2 4\n5 10\n", [(5, 14)]),
+        (14, None, []),
+        (0, b"0\n1\n5 0\n", []),
+    ],
+)
+def test_a_log_of_which_all_was_deleted_knows_the_epoch_that_it_ended_in(
+    start: int, content: bytes | None, epochs: list[tuple[int, int]], recovery_point: int
+) -> None:
+    """Its leader is to tell where the two logs part, as it may have lost its own (seed 1156807)."""
+    disk = MemoryDisk()
+    PartitionLog.create(LogDirFiles(disk), NAME, CONFIG, now_ms=0, log_start_offset=start)
+    if content is not None:
+        disk.write_file(FILE, content)
+    assert epochs_of(disk, recovery_point=recovery_point) == epochs
