@@ -44,13 +44,13 @@ def _reached(each: AheadSample, replicas: Mapping[TopicPartition, Sequence[Repli
 def _has_fallen_since(each: AheadSample, seen: Sequence[ReplicaSample]) -> bool:
     """Tell whether it may have risen since the look before, and fallen under another leader.
 
-    Nobody saw how far (seed 744023).
+    Nobody saw how far (seed 744023), nor that it fell, if it is where it was (1156457).
     """
     own = [one for one in seen if one.broker == each.broker]
     if len(own) < 2 or own[-1].at_us < each.at_us:
         return False
     before, now = own[-2:]
-    return before.leader_epoch < now.leader_epoch and now.high_watermark < before.high_watermark
+    return before.leader_epoch < now.leader_epoch and now.high_watermark <= before.high_watermark
 
 
 def _text(each: AheadSample) -> str:

@@ -40,14 +40,17 @@ def test_what_was_reached_before_a_high_watermark_fell_may_be_written_down() -> 
     assert _texts(story) == []
 
 
-@pytest.mark.parametrize(("epoch", "is_well"), [(1, True), (0, False)])
+@pytest.mark.parametrize(
+    ("epoch", "now", "is_well"),
+    [(1, 0, True), (0, 0, False), (1, 7, True), (0, 7, False), (1, 8, False)],
+)
 def test_what_was_reached_since_the_look_before_under_an_earlier_leader_nobody_knows(
-    epoch: int, *, is_well: bool
+    epoch: int, now: int, *, is_well: bool
 ) -> None:
     story = Story().at(1)
     story.replica(2, Role.LEADER, end=7, high_watermark=7, isr=(2,))
-    story.at(2).replica(2, end=0, high_watermark=0, epoch=epoch)
-    _ahead(story, "high watermark", 8, 0)
+    story.at(2).replica(2, end=now, high_watermark=now, epoch=epoch)
+    _ahead(story, "high watermark", max(8, now + 1), now)
 
     assert (_texts(story) == []) is is_well
 
