@@ -114,13 +114,13 @@ class LogDirSample(NamedTuple):
 
 
 class BrokerSample(NamedTuple):
-    """One broker in the state of the controller, from then on; it may have registered anew."""
+    """One broker in the state of the controller, from then on."""
 
     at_us: int
     broker: int
     is_usable: bool
     """New replicas may be placed there: it is alive, and not all its log dirs are refused."""
-    broker_epoch: int = NO_EPOCH
+    life: tuple[int, bool] = (NO_EPOCH, False)  # Its epoch, and whether it is fenced.
 
 
 class AheadSample(NamedTuple):

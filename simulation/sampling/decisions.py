@@ -107,7 +107,8 @@ class DecisionSampler:
 
     def _look_at_brokers(self, state: ClusterState, now_us: int) -> None:
         for number, known in state.brokers.items():
-            sample = BrokerSample(now_us, number, known.is_usable, known.broker_epoch)
+            life = (known.broker_epoch, known.is_fenced)
+            sample = BrokerSample(now_us, number, known.is_usable, life)
             seen = self._brokers.get(number)
             if seen is None or seen[2:] != sample[2:]:
                 self._brokers[number] = sample

@@ -49,7 +49,10 @@ def test_a_broker_that_registers_anew_is_another_sample() -> None:
     (first, again) = [each for each in watched.samples.brokers if each.broker == 2]
     assert before == [first]
     assert (first.is_usable, again.is_usable) == (True, True)
-    assert first.broker_epoch < again.broker_epoch
+    assert first.life < again.life
+    cluster.expire(2)
+    watched.look(cluster.state)
+    assert watched.samples.brokers[-1][1:] == (2, False, (again.life[0], True))
 
 
 def test_a_state_that_was_rebuilt_and_says_the_same_is_no_change() -> None:

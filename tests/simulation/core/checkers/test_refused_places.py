@@ -175,8 +175,8 @@ def test_no_replica_is_ordered_to_a_broker_that_can_take_nothing() -> None:
     ]
     assert _reassigned(order) == []
     assert _reassigned(order, full, BrokerSample(5_050_000, 1, is_usable=True)) == []
-    again = BrokerSample(5_050_000, 1, is_usable=False, broker_epoch=4)
-    assert _reassigned(order, full, again) == [], "between two looks: seed 1068437"
+    for life in ((4, False), (-1, True)):  # It was live between two looks: 1068437, 1158162.
+        assert _reassigned(order, full, full._replace(at_us=5_050_000, life=life)) == []
     assert _reassigned(Order(*TP, assignment=((2,),)), full._replace(broker=2)) == []
     assert _reassigned(Order(*TP), full) == []
 
