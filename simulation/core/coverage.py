@@ -102,9 +102,11 @@ _REPLAYED: Final[tuple[tuple[Mark, Mark], ...]] = (
     (ReplicaPhase.NON_EXISTENT, ReplicaPhase.ONLINE),
     (ReplicaPhase.NON_EXISTENT, ReplicaPhase.DELETION_INELIGIBLE),
     (ReplicaPhase.NON_EXISTENT, ReplicaPhase.OFFLINE),
+    (ReplicaPhase.ONLINE, ReplicaPhase.NON_EXISTENT),
 )
 """A controller that starts takes what its journal tells as it is, and later what brokers tell of
-logs whose decisions a journal lost that was put back: the last one, where who has a log is away."""
+logs whose decisions a journal lost that was put back: the last two, where who has a log is away, or
+who is live has none."""
 _HOSTED: Final = (
     (HostedState.ABSENT, HostedState.ONLINE),
     (HostedState.ABSENT, HostedState.OFFLINE),
