@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from broker.core.coordination import partition_for
 from protocol.ids import NO_LEADER, TopicPartition
+from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.core.observation import Observation, ObservedPartition
 
 
@@ -58,6 +60,15 @@ def left_behind(seen: Observation) -> tuple[tuple[int, TopicPartition], ...]:
 def lost_topics(seen: Observation) -> frozenset[str]:
     """Return the topics with a partition that nobody may lead, as everybody says who shows it."""
     return frozenset(tp.topic for tp in _shown(seen) if _is_lost(tp, seen))
+
+
+def is_group_lost(group: str, seen: Observation) -> bool:
+    """Tell whether nobody may lead the partition of a group's coordinator, as ``lost_topics``."""
+    offsets = [tp for tp in _shown(seen) if tp.topic == CONSUMER_OFFSETS]
+    if not offsets:
+        return False
+    number = partition_for(group, max(tp.partition for tp in offsets) + 1)
+    return _is_lost(TopicPartition(CONSUMER_OFFSETS, number), seen)
 
 
 def untold_ends(seen: Observation) -> list[TopicPartition]:

@@ -152,7 +152,7 @@ class Workloads:
 
         Those whose coordinator's topic is among ``lost_topics`` come no further.
         """
-        able = {name for name in self._begun if self.can_end(name, lost_topics)}
+        able = {name for name in self._begun if not self._needs(name).intersection(lost_topics)}
         return [
             f"{who} is at offset {offset} of {tp}, which ends at {offsets[tp].latest}"
             for who, positions in self._positions(offsets, able).items()
@@ -160,9 +160,14 @@ class Workloads:
             if tp in offsets and offset < offsets[tp].latest
         ]
 
-    def can_end(self, name: str, lost_topics: Collection[str]) -> bool:
-        """Tell whether a workload ends when it is told: a library waits for its coordinator."""
-        return not self._needs(name).intersection(lost_topics)
+    def library_group(self, name: str) -> str:
+        """Return the group of a library's member, "" for other clients.
+
+        While a group of it rebalances, the library has its members wait for their coordinator, for
+        ever and whatever they are told. All others have timeouts.
+        """
+        workload = self._workloads[name]
+        return workload.group or "" if workload.client == "aiokafka" else ""
 
     def _reads_all(self, name: str) -> bool:
         return self._workloads[name].group is not None or self._workloads[name].read_committed

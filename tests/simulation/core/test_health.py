@@ -2,8 +2,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from broker.core.coordination import partition_for
 from protocol.ids import TopicPartition
-from simulation.core.health import health_problems, left_out, lost_topics, untold_ends
+from protocol.topic_names import CONSUMER_OFFSETS
+from simulation.core.health import (
+    health_problems,
+    is_group_lost,
+    left_out,
+    lost_topics,
+    untold_ends,
+)
 from simulation.core.observation import (
     Observation,
     ObservedLogDir,
@@ -84,6 +92,19 @@ def test_a_topic_is_lost_when_nobody_may_lead_one_of_its_partitions_whoever_is_a
     lost = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,))
     assert lost_topics(seen(lost)) == {"a"}
     assert lost_topics(replace(seen(lost), metadata={1: {TP: lost}, 2: {TP: WELL}})) == set()
+
+
+def test_a_group_is_lost_with_the_partition_of_its_coordinator_alone() -> None:
+    lost = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,))
+    offsets = [TopicPartition(CONSUMER_OFFSETS, number) for number in range(3)]
+    own = partition_for("members", 3)
+    for number in range(3):
+        view = {tp: lost if tp.partition == number else WELL for tp in offsets}
+        observation = replace(seen(), metadata={1: view, 2: view})
+        assert is_group_lost("members", observation) is (number == own)
+        doubtful = replace(observation, metadata={1: view, 2: dict.fromkeys(offsets, WELL)})
+        assert not is_group_lost("members", doubtful)
+    assert not is_group_lost("members", seen(lost)), "a coordinator may make the topic"
 
 
 def test_where_a_partition_ends_that_has_a_leader_is_waited_for() -> None:

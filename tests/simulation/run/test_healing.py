@@ -4,15 +4,22 @@ import asyncio
 import random
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from simulation.core.observation import ObservedLogDir
+from protocol.ids import TopicPartition
+from protocol.topic_names import CONSUMER_OFFSETS
+from simulation.core.observation import Observation, ObservedLogDir, ObservedOffsets
 from simulation.core.plan import Ending
 from simulation.core.verdict import Verdict
-from simulation.run.healing import LOOK_EVERY_MS, Repair
+from simulation.run.healing import LOOK_EVERY_MS, Repair, end_workloads
+from simulation.run.run_context import StepError
 from simulation.run.runner import run_plan
+from simulation.run.story import Story
+from simulation.run.workloads import ENDS_WITHIN_MS
 from simulation.simulated_run import simulate, simulated_spec
 from simulation.world.cluster import SimCluster
 from simulation.world.loop import SimLoop
@@ -175,3 +182,51 @@ def test_nobody_is_well_before_what_was_left_out_was_tried(*, is_repaired: bool)
     half_back = replace(seen(out), log_dirs=log_dirs)
     repair = Repair(nothing, Ending(restart_log_dirs=is_repaired), nothing)
     assert repair.still_left_out(half_back) == ["a-0 of broker-2 is left out"] * is_repaired
+
+
+class Members:
+    """Two members that do not end, of a library and of Java."""
+
+    async def end_writers(self) -> list[str]:
+        return []
+
+    end_transformers = end_writers
+
+    async def end_readers(self) -> list[str]:
+        return ["library", "java"]
+
+    def library_group(self, name: str) -> str:
+        return "g" if name == "library" else ""
+
+    def unread(self, _offsets: object, _lost: object) -> list[str]:
+        return []
+
+
+async def answered(observation: Observation, _needs: object) -> Observation:
+    return observation
+
+
+@pytest.mark.parametrize("is_lost", [True, False])
+def test_a_librarys_member_that_does_not_end_is_excused_without_a_coordinator_alone(
+    *, is_lost: bool
+) -> None:
+    """It waits for it while its group rebalances, though it is stopped (seed 1070401)."""
+    offsets = replace(WELL, leader=-1, isr=(2,), offline_replicas=(2,)) if is_lost else WELL
+    view = {TopicPartition(CONSUMER_OFFSETS, 0): offsets}
+    led = dict.fromkeys(view, ObservedOffsets(earliest=0, latest=0))
+    observation = replace(seen(), metadata={1: view, 2: view}, offsets=led)
+    context: Any = SimpleNamespace(
+        workloads=Members(),
+        cluster=SimpleNamespace(now_ms=lambda: 0),
+        observer=SimpleNamespace(observe=partial(answered, observation)),
+        seen=observation,
+    )
+    told = Story(lambda: 0)
+
+    with pytest.raises(StepError) as raised:
+        asyncio.run(end_workloads(context, Ending(), told))
+
+    wrong = "java" if is_lost else "library, java"
+    assert str(raised.value) == f"{wrong} did not end within {ENDS_WITHIN_MS} ms"
+    excused = "library is given up: the coordinator of g is lost"
+    assert (excused in [line.text for line in told.lines]) is is_lost

@@ -5,7 +5,6 @@ import random
 
 import pytest
 
-from protocol.topic_names import CONSUMER_OFFSETS
 from simulation.core.history import History
 from simulation.core.plan import Workload
 from simulation.run.workloads import ENDS_WITHIN_MS, Workloads
@@ -147,7 +146,14 @@ def test_a_client_that_does_not_end_is_given_up() -> None:
 
     async def ended() -> list[str]:
         async with asyncio.TaskGroup() as group:
-            workloads = _endless(loop, group, Workload(name="endless", topic="a"))
+            workloads = EndlessWorkloads(
+                {"endless": Workload(name="endless", topic="a")},
+                lambda name: ClusterClient({}, name),
+                History(lambda: loop.now_us),
+                random.Random(1),
+                SimClock(lambda: loop.now_us),
+                group,
+            )
             workloads.begin("endless")
             endless = await workloads.end_writers()
             assert await workloads.end_writers() == endless, "asked again, it has ended"
@@ -156,40 +162,5 @@ def test_a_client_that_does_not_end_is_given_up() -> None:
     try:
         assert loop.run_until_complete(ended()) == ["endless"]
         assert loop.now_us // 1000 == ENDS_WITHIN_MS
-    finally:
-        loop.close()
-
-
-def _endless(loop: SimLoop, group: asyncio.TaskGroup, workload: Workload) -> EndlessWorkloads:
-    return EndlessWorkloads(
-        {"endless": workload},
-        lambda name: ClusterClient({}, name),
-        History(lambda: loop.now_us),
-        random.Random(1),
-        SimClock(lambda: loop.now_us),
-        group,
-    )
-
-
-@pytest.mark.parametrize(
-    ("workload", "lost", "can_end"),
-    [
-        (Workload(name="endless", topic="a"), CONSUMER_OFFSETS, True),
-        (Workload(name="endless", topic="a", kind="consume", group="g"), CONSUMER_OFFSETS, False),
-        (Workload(name="endless", topic="a", kind="consume", group="g"), "a", True),
-    ],
-)
-def test_a_member_whose_coordinator_is_lost_may_never_end(
-    workload: Workload, lost: str, can_end: bool
-) -> None:
-    """Seed 1070401: a library waits for its coordinator before it hears that it is to end."""
-    loop = SimLoop(1)
-
-    async def told() -> bool:
-        async with asyncio.TaskGroup() as group:
-            return _endless(loop, group, workload).can_end("endless", (lost,))
-
-    try:
-        assert loop.run_until_complete(told()) is can_end
     finally:
         loop.close()
