@@ -30,7 +30,7 @@ class Deletions:
     def __init__(self, state: EngineState, on_gone: Callable[[str, TopicPartition], None]) -> None:
         self._state = state
         self.on_gone = on_gone
-        """Is told of the log dir, by its path, that a log has left for good."""
+        """Is told of the log dir, by its path, that a log leaves for good."""
         self._numbers = itertools.count()
         self._waiting: dict[int, asyncio.TimerHandle] = {}
 
@@ -45,9 +45,14 @@ class Deletions:
         Raises:
             LogDirFailed: the log dir is offline; in the future when it fails meanwhile.
         """
-        name = delete_dir_name(tp, self._state.unique())
-        then = partial(self.renamed, tp, log.files, log.queue, delay_ms)
-        return self._rename(tp, log, name, then)
+        renamed = self._rename(tp, log, delete_dir_name(tp, self._state.unique()))
+
+        def done(future: asyncio.Future[None]) -> None:
+            if not future.cancelled() and future.exception() is None:
+                self.schedule(log.queue, log.files.delete_files, delay_ms)
+
+        renamed.add_done_callback(done)
+        return _waited_for(renamed)
 
     def keep_as_stray(
         self, tp: TopicPartition, log: HostedLog[LogPositions], reason: str
@@ -55,28 +60,20 @@ class Deletions:
         """Rename a log that is nobody's; every start leaves it alone. As ``set_aside`` else."""
         name = stray_dir_name(tp, self._state.unique())
         logger.warning("%s/%s -> %s: %s", log.log_dir, tp, name, reason)
-        return self._rename(tp, log, name, partial(self.on_gone, log.log_dir, tp))
+        return _waited_for(self._rename(tp, log, name))
 
     def _rename(
-        self,
-        tp: TopicPartition,
-        log: HostedLog[LogPositions],
-        name: str,
-        then: Callable[[], None],
+        self, tp: TopicPartition, log: HostedLog[LogPositions], name: str
     ) -> asyncio.Future[None]:
+        """Rename a log; the checkpoints may forget it at once.
+
+        Another one of its partition may be made there before the disk has come to this.
+        """
         renamed = log.queue.submit("set aside", partial(log.files.rename, name))
+        self.on_gone(log.log_dir, tp)
         self._state.log_dir_states.uncount_log(log.log_dir)
         self._state.cleaner_offsets.forget(log.log_dir, tp)
-
-        def done(future: asyncio.Future[None]) -> None:
-            if not future.cancelled() and future.exception() is None:
-                then()
-
-        renamed.add_done_callback(done)
-        # Who gives up waiting does not take the renaming back; nobody has to wait at all.
-        waited = asyncio.shield(renamed)
-        waited.add_done_callback(lambda future: future.cancelled() or future.exception())
-        return waited
+        return renamed
 
     def renamed(
         self, tp: TopicPartition, files: PartitionLog, queue: DiskQueue, delay_ms: int
@@ -112,3 +109,13 @@ class Deletions:
             queue.submit("delete", remove, bounded=False)
         except LogDirFailed as failed:
             logger.warning("a log set aside is not removed: %s", failed)
+
+
+def _waited_for(renamed: asyncio.Future[None]) -> asyncio.Future[None]:
+    """Return what ends with it: who gives up waiting does not take the renaming back.
+
+    Nobody has to wait at all.
+    """
+    waited = asyncio.shield(renamed)
+    waited.add_done_callback(lambda future: future.cancelled() or future.exception())
+    return waited

@@ -243,13 +243,12 @@ class Moves:
         """Set the future log of a replica aside that is made anew where that lies (KAFKA-16082).
 
         What the checkpoints of a log dir say of it by name they would say of the new log then: they
-        forget it first (seed 1069601).
+        forget it first, as it is on its way out (seed 1069601).
         """
         orphan = self.state.orphan_future_logs.get(tp)
         if orphan is None or orphan.dir is not log_dir:
             return
         del self.state.orphan_future_logs[tp]
-        self._deletions.on_gone(log_dir.path, tp)
         delay_ms = self.state.ports.topic_config(tp.topic).file_delete_delay_ms
         self._deletions.set_aside(tp, orphan, delay_ms)
 

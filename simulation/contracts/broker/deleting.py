@@ -200,7 +200,6 @@ def rename(
     tp: TopicPartition,
     log: HostedLog[LogPositions],
     name: str,
-    then: object,
 ) -> Generator[None, asyncio.Future[None], Broken]:
     """Of a log that goes nobody says any more how far it is compacted."""
     offsets = deletions._state.cleaner_offsets  # noqa: SLF001 -- as above

@@ -8,13 +8,18 @@ from collections.abc import Sequence
 import pytest
 
 from broker.core.hosted import ReturnRule
-from broker.storage.checkpoints import LOG_START_OFFSET_CHECKPOINT, parse_offsets, render_offsets
+from broker.storage.checkpoints import (
+    LOG_START_OFFSET_CHECKPOINT,
+    RECOVERY_POINT_CHECKPOINT,
+    parse_offsets,
+    render_offsets,
+)
 from protocol.errors import ErrorCode
 from protocol.ids import TopicPartition
 from tests.broker.engine.control.test_loaded_log_dirs import failed_dir
 from tests.broker.engine.lab import Lab
-from tests.broker.engine.messages import ORDERS
-from tests.broker.engine.moved import begin
+from tests.broker.engine.messages import ORDERS, Led, update_metadata
+from tests.broker.engine.moved import begin, held
 from tests.broker.engine.node import Node
 
 OTHER = TopicPartition("other", 0)
@@ -234,3 +239,28 @@ async def test_checkpoints_that_are_being_written_know_nothing_of_a_log_that_lea
     await log_dir.queue.submit("wait", lambda: None)
     assert not checkpoints.before_new_log(log_dir, ORDERS)
     assert checkpoints.before_new_log(log_dir, OTHER)
+
+
+@pytest.mark.parametrize("is_nobodys", [False, True])
+async def test_what_is_written_of_a_future_log_is_not_true_of_a_new_log_beside_it(
+    alone: Lab, *, is_nobodys: bool
+) -> None:
+    """Seed 1069601: the disk of the current log was away, and its replica added once more.
+
+    Where the replica was deleted meanwhile, the future log is renamed just then.
+    """
+    node = await held(alone)
+    source, path, other = node.paths
+    node = await alone.restart(1, change=lambda loaded: loaded.pop(source))
+    for away in (source, other):
+        node.log_dirs[away].fail("load", OSError("broken"))
+    node.memory[path].write_atomic(RECOVERY_POINT_CHECKPOINT, render_offsets({ORDERS: 3}))
+    if is_nobodys:
+        node.engine.leadership.update_metadata(update_metadata({ORDERS: Led([2], 2, [2])}, [1]))
+    assert is_nobodys is (not node.state.orphan_future_logs)
+
+    assert (await alone.tell(ORDERS, is_new=True))[1] == ErrorCode.NONE
+
+    assert await node.dir_of() == path
+    written = node.memory[path].read_file(RECOVERY_POINT_CHECKPOINT)
+    assert parse_offsets(written).get(ORDERS, 0) == 0
