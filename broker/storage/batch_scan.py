@@ -6,8 +6,8 @@ It checks structure, and sums only on request. Messages of the old formats are s
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeVar
 
 from broker.core.batch_order import BatchOrder
 from protocol.errors import Malformed
@@ -20,6 +20,7 @@ from protocol.records.entries import (
     read_stored_header,
 )
 
+T = TypeVar("T")
 LOOKS_MAX: Final = 5
 """So often a log is read at most until two looks say the same: a disk may misread now and then."""
 _CHUNK_BYTES: Final = 256 << 10
@@ -92,17 +93,33 @@ def cut_position(
         CorruptBatch: damage before that.
         OSError: as ``scan_headers``.
     """
-    before = None
+    return until_two_agree(
+        lambda: _cut_position(file, start, offset, begin, end), lambda _: file.forget(start)
+    )
+
+
+def until_two_agree(look: Callable[[], T], forget: Callable[[CorruptBatch | None], None]) -> T:
+    """Return what two looks in turn say, or what the last of ``LOOKS_MAX`` does.
+
+    Args:
+        look: reads; what it raises is agreed with nobody.
+        forget: called before it reads again, with what it raised, so that the device is asked.
+
+    Raises:
+        CorruptBatch: by the last look.
+    """
+    before: T | None = None
     for _ in range(LOOKS_MAX - 1):
+        now, damage = None, None
         try:
-            position = _cut_position(file, start, offset, begin, end)
-        except CorruptBatch:
-            position = None
-        if position is not None and position == before:
-            return position
-        before = position
-        file.forget(start)
-    return _cut_position(file, start, offset, begin, end)
+            now = look()
+        except CorruptBatch as exc:
+            damage = exc
+        if now is not None and now == before:
+            return now
+        before = now
+        forget(damage)
+    return look()
 
 
 def _cut_position(file: DiskFile, start: int, offset: int, begin: int | None, end: int) -> int:

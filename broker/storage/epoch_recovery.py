@@ -12,8 +12,8 @@ import logging
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from broker.core.leader_epochs import EpochEntry, LeaderEpochs
-from broker.storage.batch_scan import LOOKS_MAX, CorruptBatch, scan_headers
+from broker.core.leader_epochs import LeaderEpochs
+from broker.storage.batch_scan import CorruptBatch, scan_headers, until_two_agree
 from broker.storage.checkpoints import CorruptCheckpoint, parse_leader_epochs
 from broker.storage.layout import LEADER_EPOCH_FILE
 from broker.storage.log_reader import segment_number
@@ -125,23 +125,18 @@ def _batch_before(segments: Sequence[Segment], offset: int) -> Iterator[BatchHea
 
 
 def _epochs_surely(segments: Sequence[Segment]) -> LeaderEpochs:
-    """Return where epochs begin as two looks in turn say, or the last of ``LOOKS_MAX``.
+    """Return where epochs begin, as two looks agree.
 
     No sum guards the leader epoch and the base offset of a batch, which a disk may misread.
     """
-    before: Sequence[EpochEntry] | None = None
-    for _ in range(LOOKS_MAX - 1):
-        try:
-            epochs = _epochs_of_batches(segments)
-            if epochs.entries == before:
-                return epochs
-            before = epochs.entries
-        except CorruptBatch as exc:
-            _LOGGER.warning("%s: read again: %s", segments[0].directory.name, exc)
-            before = None
+
+    def forget(damage: CorruptBatch | None) -> None:
+        if damage is not None:
+            _LOGGER.warning("%s: read again: %s", segments[0].directory.name, damage)
         for segment in segments:
             segment.file().forget(0)
-    return _epochs_of_batches(segments)
+
+    return LeaderEpochs(until_two_agree(lambda: _epochs_of_batches(segments).entries, forget))
 
 
 def _epochs_of_batches(segments: Sequence[Segment]) -> LeaderEpochs:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice
 from typing import Final
@@ -246,11 +247,8 @@ class Moves:
         forget it first, as it is on its way out (seed 1069601).
         """
         orphan = self.state.orphan_future_logs.get(tp)
-        if orphan is None or orphan.dir is not log_dir:
-            return
-        del self.state.orphan_future_logs[tp]
-        delay_ms = self.state.ports.topic_config(tp.topic).file_delete_delay_ms
-        self._deletions.set_aside(tp, orphan, delay_ms)
+        if orphan is not None and orphan.dir is log_dir:
+            self._set_orphan_aside(tp)
 
     def remove_nobodys(self) -> None:
         """Remove future logs that were found on disk and whose partition has no replica here.
@@ -261,13 +259,14 @@ class Moves:
         state = self.state
         orphans = state.orphan_future_logs
         for tp in [tp for tp in orphans if not state.metadata.is_replica(tp, state.broker_id)]:
-            delay_ms = state.ports.topic_config(tp.topic).file_delete_delay_ms
-            try:
-                self._deletions.set_aside(tp, orphans[tp], delay_ms)
-            except LogDirFailed:
-                continue
-            logger.warning("future log of %s removed: no replica of it is here", tp)
-            del orphans[tp]
+            with suppress(LogDirFailed):
+                self._set_orphan_aside(tp)
+                logger.warning("future log of %s removed: no replica of it is here", tp)
+
+    def _set_orphan_aside(self, tp: TopicPartition) -> None:
+        delay_ms = self.state.ports.topic_config(tp.topic).file_delete_delay_ms
+        self._deletions.set_aside(tp, self.state.orphan_future_logs[tp], delay_ms)
+        del self.state.orphan_future_logs[tp]
 
     def _enlist_again(self, replica: Replica, future: FutureReplica) -> None:
         mover = self._mover(replica.tp)

@@ -16,7 +16,7 @@ from protocol.topic_names import TRANSACTION_STATE
 from simulation.core.checkers.compaction import Compaction
 from simulation.core.checkers.deletions import OrderedDeletions, deletions_of
 from simulation.core.checkers.evidence import Evidence, Violation
-from simulation.core.checkers.fault_model import lost_epochs, trusted_logs, unclean_epochs
+from simulation.core.checkers.fault_model import trusted_logs, unclean_epochs
 from simulation.core.checkers.leading import Leading
 from simulation.core.checkers.spans import Span
 from simulation.core.checkers.timeline import last_partitions
@@ -77,7 +77,7 @@ def unjudged(evidence: Evidence) -> list[TopicPartition]:
 def _kept(evidence: Evidence, deletions: OrderedDeletions) -> list[_Fact]:
     """Return what nothing forgives or took on purpose."""
     forgiven = evidence.forgiven
-    unclean, lost = unclean_epochs(evidence.samples), lost_epochs(evidence.samples)
+    unclean, lost = unclean_epochs(evidence.samples), evidence.lost_epochs
     newest = {
         tp: max(unclean.get(tp, NO_EPOCH), lost.get(tp, NO_EPOCH)) for tp in (*unclean, *lost)
     }

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from protocol.ids import TopicPartition
-from simulation.core.checkers.fault_model import forgiven_until
+from simulation.core.checkers.fault_model import Forgiven, forgiven_of
 from simulation.core.checkers.spans import Span, spans_of
 from simulation.core.history import Operation
 from simulation.core.samples import Samples
@@ -58,10 +58,19 @@ class Evidence:
         """The operations that ended, in the order of their ends."""
         return spans_of(self.history)
 
-    @cached_property
+    @property
     def forgiven(self) -> dict[TopicPartition, int]:
-        """Until when what was acknowledged may be lost, as ``forgiven_until``."""
-        return forgiven_until(self.samples)
+        """Until when what was acknowledged may be lost, as ``Forgiven.until_us``."""
+        return self._forgiven.until_us
+
+    @property
+    def lost_epochs(self) -> dict[TopicPartition, int]:
+        """In which leader epoch all of an Isr may have lost what they had: ``Forgiven.epochs``."""
+        return self._forgiven.epochs
+
+    @cached_property
+    def _forgiven(self) -> Forgiven:
+        return forgiven_of(self.samples)
 
 
 Checker: TypeAlias = Callable[[Evidence], list[Violation]]

@@ -77,34 +77,26 @@ class _Holders:
         self.decided = sample
 
 
-def forgiven_until(samples: Samples) -> dict[TopicPartition, int]:
-    """Return until when what was acknowledged may be lost, in us; partitions without are left out.
+@dataclass(slots=True)
+class Forgiven:
+    """What may be lost of partitions; those of which nothing may are left out."""
+
+    until_us: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
+    """Until when what was acknowledged may be lost.
 
     ``EVER`` for those that were led from a log in whose middle a disk had written something else:
     followers and readers take what is there for the leader's, if it is a whole batch. An unclean
     election is forgiven here; whether it was allowed is not asked.
     """
-    return _forgiven(samples).until_us
-
-
-def lost_epochs(samples: Samples) -> dict[TopicPartition, int]:
-    """Return the last leader epoch in which all of an Isr may have lost what they had.
+    epochs: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
+    """The last leader epoch in which all of the Isr may have lost what they had.
 
     A leader that was deposed before has it still, and readers that do not name epochs get it as
     long as it has not heard of that: it is paused, or cut off (seed 1068983).
     """
-    return _forgiven(samples).epochs
-
-
-@dataclass(slots=True)
-class _Forgiven:
-    """What may be lost of partitions, so far."""
-
-    until_us: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
-    epochs: dict[TopicPartition, int] = field(default_factory=dict[TopicPartition, int])
-    """The last leader epoch in which all of the Isr may have lost what they had."""
 
     def decide(self, held: _Holders, sample: PartitionSample) -> None:
+        """Take a decision of the controller."""
         tp = sample.tp
         is_unclean_now = held.decided is not None and is_unclean(held.decided, sample)
         if is_unclean_now or held.may_have_led_alone(sample):
@@ -117,14 +109,16 @@ class _Forgiven:
             self.epochs[tp] = sample.leader_epoch
 
     def look(self, held: _Holders, tp: TopicPartition, at_us: int) -> None:
+        """Look who of an Isr has something left."""
         if held.is_led_lastingly:
             self.until_us[tp] = EVER
         elif held.is_hopeless:
             self.until_us[tp] = max(at_us, self.until_us.get(tp, at_us))
 
 
-def _forgiven(samples: Samples) -> _Forgiven:
-    forgiven = _Forgiven()
+def forgiven_of(samples: Samples) -> Forgiven:
+    """Return what a cluster was allowed to lose in a run."""
+    forgiven = Forgiven()
     holders: dict[TopicPartition, _Holders] = {}
     places: dict[tuple[int, TopicPartition], str] = {}
     for sample in merged(samples.replicas, samples.partitions, samples.damages):

@@ -6,9 +6,8 @@ from protocol.ids import TopicPartition
 from simulation.core.checkers.fault_model import (
     EVER,
     NOT_DURABLE,
-    forgiven_until,
+    forgiven_of,
     is_damaged,
-    lost_epochs,
 )
 from simulation.core.samples import Damage, LogSample
 from tests.simulation.core.checkers.build import SECOND_US, TP, Story
@@ -32,7 +31,7 @@ def test_nothing_is_forgiven_while_one_member_of_the_isr_keeps_its_data() -> Non
     story = _story()
     _damage(story.at(1), 1)
 
-    assert forgiven_until(story.samples) == {}
+    assert forgiven_of(story.samples).until_us == {}
 
 
 def test_all_before_the_last_member_loses_data_is_forgiven() -> None:
@@ -40,7 +39,7 @@ def test_all_before_the_last_member_loses_data_is_forgiven() -> None:
     _damage(story.at(1), 1)
     _damage(story.at(2), 2)
 
-    assert forgiven_until(story.samples) == {TP: 2 * SECOND_US}
+    assert forgiven_of(story.samples).until_us == {TP: 2 * SECOND_US}
 
 
 def test_a_member_that_came_back_into_the_isr_is_whole_again() -> None:
@@ -50,20 +49,20 @@ def test_a_member_that_came_back_into_the_isr_is_whole_again() -> None:
     story.at(3).partition(isr=(2, 1), leader=2, epoch=1)
     _damage(story.at(4), 2)
 
-    assert forgiven_until(story.samples) == {}
+    assert forgiven_of(story.samples).until_us == {}
 
 
 def test_the_last_epoch_in_which_all_of_an_isr_may_have_lost_what_they_had() -> None:
     story = _story()
     _damage(story.at(1), 2)
-    assert lost_epochs(story.samples) == {}
+    assert forgiven_of(story.samples).epochs == {}
     for epoch in (3, 4):
         story.at(epoch).partition(isr=(2,), leader=2, epoch=epoch)
-        assert lost_epochs(story.samples) == {TP: epoch}
+        assert forgiven_of(story.samples).epochs == {TP: epoch}
     story.at(5).partition(isr=(2, 1), leader=2, epoch=5)
-    assert lost_epochs(story.samples) == {TP: 4}, "broker 1 fetched what there is"
+    assert forgiven_of(story.samples).epochs == {TP: 4}, "broker 1 fetched what there is"
     story.at(6).partition(isr=(1, 2), topic_id=b"another")
-    assert lost_epochs(story.samples) == {}
+    assert forgiven_of(story.samples).epochs == {}
 
 
 @pytest.mark.parametrize("runs_again", [True, False])
@@ -77,7 +76,7 @@ def test_a_member_is_whole_by_what_it_fetched_after_it_lost_power(*, runs_again:
     story.at(4).partition(isr=(2, 1), leader=2, epoch=1)
     story.at(5).partition(isr=(1,), leader=1, epoch=2)
 
-    assert forgiven_until(story.samples) == ({} if runs_again else {TP: 5 * SECOND_US})
+    assert forgiven_of(story.samples).until_us == ({} if runs_again else {TP: 5 * SECOND_US})
 
 
 def test_an_isr_that_shrinks_to_a_damaged_member_forgives() -> None:
@@ -85,7 +84,7 @@ def test_an_isr_that_shrinks_to_a_damaged_member_forgives() -> None:
     _damage(story.at(1), 1)
     story.at(2).partition(isr=(1,), epoch=1)
 
-    assert forgiven_until(story.samples) == {TP: 2 * SECOND_US}
+    assert forgiven_of(story.samples).until_us == {TP: 2 * SECOND_US}
 
 
 @pytest.mark.parametrize(("changes", "is_forgiven"), [(1, False), (2, True)])
@@ -99,7 +98,7 @@ def test_a_damaged_member_that_may_have_led_alone_between_two_looks_forgives(
     story.at(2).partition(isr=(1, 2), epoch=1)
     samples[1] = samples[1]._replace(partition_epoch=7 + changes)
 
-    assert forgiven_until(story.samples) == ({TP: 2 * SECOND_US} if is_forgiven else {})
+    assert forgiven_of(story.samples).until_us == ({TP: 2 * SECOND_US} if is_forgiven else {})
 
 
 def test_changed_bytes_are_not_healed_by_coming_back() -> None:
@@ -109,7 +108,7 @@ def test_changed_bytes_are_not_healed_by_coming_back() -> None:
     story.at(3).partition(isr=(2, 1), leader=2, epoch=1)
     _damage(story.at(4), 2)
 
-    assert forgiven_until(story.samples) == {TP: 4 * SECOND_US}
+    assert forgiven_of(story.samples).until_us == {TP: 4 * SECOND_US}
 
 
 def _strike(story: Story, broker: int, tp: TopicPartition, *, log_dir: str = "") -> None:
@@ -129,23 +128,23 @@ def test_a_partition_led_from_changed_bytes_has_no_promise_left() -> None:
     _strike(story.at(1), 1, TP)
     story.at(2).partition(isr=(1, 2), leader=2, epoch=1)
 
-    assert forgiven_until(story.samples) == {TP: EVER}
+    assert forgiven_of(story.samples).until_us == {TP: EVER}
 
 
 def test_a_damaged_follower_forgives_nothing_until_it_leads() -> None:
     story = _story()
     _strike(story.at(1), 2, TP)
-    assert forgiven_until(story.samples) == {}
+    assert forgiven_of(story.samples).until_us == {}
 
     story.at(2).partition(isr=(1, 2), leader=2, epoch=1)
-    assert forgiven_until(story.samples) == {TP: EVER}
+    assert forgiven_of(story.samples).until_us == {TP: EVER}
 
 
 def test_a_write_that_went_elsewhere_concerns_no_partition_that_it_did_not_hit() -> None:
     story = _story()
     _strike(story.at(1), 1, TopicPartition("others", 0))
 
-    assert forgiven_until(story.samples) == {}
+    assert forgiven_of(story.samples).until_us == {}
 
 
 def test_an_empty_disk_in_the_place_of_a_damaged_one_ends_the_damage() -> None:
@@ -156,7 +155,7 @@ def test_an_empty_disk_in_the_place_of_a_damaged_one_ends_the_damage() -> None:
     story.at(4).partition(isr=(1, 2), epoch=1)
     story.at(5).partition(isr=(1, 2), leader=2, epoch=2)
 
-    assert forgiven_until(story.samples) == {}
+    assert forgiven_of(story.samples).until_us == {}
 
 
 def test_damage_to_another_log_dir_is_none_to_the_partition() -> None:
@@ -164,7 +163,7 @@ def test_damage_to_another_log_dir_is_none_to_the_partition() -> None:
     _damage(story.at(1), 1, log_dir="d9")
     _damage(story.at(2), 2, log_dir="d9")
 
-    assert forgiven_until(story.samples) == {}
+    assert forgiven_of(story.samples).until_us == {}
 
 
 def test_damage_follows_a_replica_to_the_log_dir_where_it_was_moved() -> None:
@@ -173,7 +172,7 @@ def test_damage_follows_a_replica_to_the_log_dir_where_it_was_moved() -> None:
     _damage(story.at(2), 1, log_dir="d9")
     _damage(story.at(3), 2)
 
-    assert forgiven_until(story.samples) == {TP: 3 * SECOND_US}
+    assert forgiven_of(story.samples).until_us == {TP: 3 * SECOND_US}
 
 
 def test_a_leader_from_outside_of_the_isr_forgives_all_before() -> None:
@@ -181,7 +180,7 @@ def test_a_leader_from_outside_of_the_isr_forgives_all_before() -> None:
     story.at(1).partition(isr=(1,), leader=-1, epoch=1)
     story.at(2).partition(isr=(2,), leader=2, epoch=2)
 
-    assert forgiven_until(story.samples) == {TP: 2 * SECOND_US}
+    assert forgiven_of(story.samples).until_us == {TP: 2 * SECOND_US}
 
 
 def test_an_unclean_election_right_after_the_isr_shrank_forgives_once() -> None:
@@ -190,7 +189,7 @@ def test_an_unclean_election_right_after_the_isr_shrank_forgives_once() -> None:
     story.at(1).partition(isr=(2,), leader=2, epoch=1, is_recovering=True)
     story.at(2).partition(isr=(2,), leader=2, epoch=2, is_recovering=True)
 
-    assert forgiven_until(story.samples) == {TP: SECOND_US}
+    assert forgiven_of(story.samples).until_us == {TP: SECOND_US}
 
 
 @pytest.mark.parametrize(("changes", "forgiven"), [(2, {}), (3, {TP: SECOND_US})])
@@ -204,14 +203,14 @@ def test_a_leader_may_have_recovered_before_anybody_looked(
     last = story.samples.partitions[-1]
     story.samples.partitions[-1] = last._replace(partition_epoch=4 + changes)
 
-    assert forgiven_until(story.samples) == forgiven
+    assert forgiven_of(story.samples).until_us == forgiven
 
 
 def test_a_leader_from_the_isr_that_does_not_recover_forgives_nothing() -> None:
     story = _story()
     story.at(1).partition(isr=(2,), leader=2, epoch=1)
 
-    assert forgiven_until(story.samples) == {}
+    assert forgiven_of(story.samples).until_us == {}
 
 
 def test_a_log_is_damaged_where_it_was_hit_until_the_disk_is_another() -> None:
