@@ -62,9 +62,11 @@ class Client:
                 if line.startswith(b"data: "):
                     yield json.loads(line[6:])["change"]
 
-        yield changes()
-        response.close()
-        connection.close()
+        try:
+            yield changes()
+        finally:
+            response.close()
+            connection.close()
 
 
 @contextmanager
